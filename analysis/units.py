@@ -4,7 +4,8 @@ fractions everywhere else."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 MISSING = "–"
@@ -12,8 +13,10 @@ MINUS = "\N{MINUS SIGN}"
 APART = "\N{NARROW NO-BREAK SPACE}"  # between groups of three digits, where no line may break
 Scales = Sequence[tuple[float, str]]  # (what divides a value, its unit), ascending
 TIMES: Scales = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
-_BYTES: Scales = ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"))
+BYTES: Scales = ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"))
 _COUNTS: Scales = ((1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"))
+_CLEAR = 10  # of the last place, as what the least value of a column shows where digits allow it
+_MOST_MORE = 3  # digits beyond three significant ones of the largest value
 
 
 def duration(ns: float | None, *, signed: bool = False) -> str:
@@ -47,13 +50,13 @@ def _duration(ns: float, more: int) -> str:
     if ns == 0:
         return "0 ns"
     scale, unit = scale_of(ns, TIMES)
-    return f"{grouped(ns / scale, f'.{_digits(ns / scale) + more}f')} {unit}"
+    return f"{grouped(ns / scale, f'.{digits_of(ns / scale) + more}f')} {unit}"
 
 
 def _printed(ns: float, more: int) -> tuple[float, float]:
     """What `_duration` prints, in ns, and the step of its last digit."""
     scale, _ = scale_of(ns, TIMES)
-    digits = _digits(ns / scale) + more
+    digits = digits_of(ns / scale) + more
     return round(ns / scale, digits) * scale, 0.0 if ns == 0 else scale / 10**digits
 
 
@@ -68,7 +71,7 @@ def data_size(count: float | None, *, signed: bool = False) -> str:
     if count is not None and abs(count) < 999.5:
         whole = round(count)
         return f"{grouped(whole, '+d' if signed and whole else 'd')} B"
-    return _scaled(count, _BYTES, signed)
+    return _scaled(count, BYTES, signed)
 
 
 def capacity(count: float) -> str:
@@ -221,11 +224,81 @@ def _scaled(value: float | None, scales: Scales, signed: bool = False, end: str 
 
 
 def _three(value: float, signed: bool) -> str:
-    digits = _digits(value)
+    digits = digits_of(value)
     text = grouped(value, f"{'+' if signed else ''}.{digits}f")
     return text.lstrip(f"+{MINUS}") if round(value, digits) == 0 else text
 
 
-def _digits(value: float) -> int:
-    """Digits behind the point that make three significant ones."""
+def digits_of(value: float) -> int:
+    """Return how many digits behind the point that make three significant ones."""
     return 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
+
+
+@dataclass(frozen=True)
+class Column:
+    """`scale` divides a value to be one in `unit`; `digits` stand behind the point."""
+
+    scale: float
+    unit: str
+    digits: int
+
+    def number(self, value: float | None, *, signed: bool = False) -> str:
+        """Return a value without its unit, a missing one as '–'. One that is not 0 is never shown
+        as 0: '<0.1' is below half of the last place."""
+        if value is None or math.isnan(value):
+            return MISSING
+        form = f".{self.digits}f"
+        if value and round(value / self.scale, self.digits) == 0:
+            return self._below(value, signed=signed)
+        return grouped(value / self.scale, f"+{form}" if signed and value else form)
+
+    def change(self, before: float | None, after: float | None, change: float | None) -> str:
+        """Return the change from one value to another without its unit, as they read: where it is
+        that of these two, the difference of what is shown, less than one of the last place from its
+        own value."""
+        if before is None or after is None or not change or math.isnan(before + after + change):
+            return self.number(change, signed=True)
+        if abs(after - before - change) > 1e-6 * max(abs(before), abs(after)):
+            return self.number(change, signed=True)  # another change than of these two
+        first, second = (round(value / self.scale, self.digits) for value in (before, after))
+        shown = round(second - first, self.digits)
+        if shown * change <= 0:
+            return self._below(change, signed=True)
+        return self.number(shown * self.scale, signed=True)
+
+    def changed(
+        self, before: float | None, after: float | None, change: float | None
+    ) -> tuple[str, str, str]:
+        """Return two values and their change, with units."""
+        told = self.change(before, after, change)
+        told = told if told == MISSING else f"{told} {self.unit}"
+        return self.text(before), self.text(after), told
+
+    def text(self, value: float | None, *, signed: bool = False) -> str:
+        """Return a value with its unit."""
+        number = self.number(value, signed=signed)
+        return number if number == MISSING else f"{number} {self.unit}"
+
+    def _below(self, value: float, *, signed: bool) -> str:
+        sign = MINUS if value < 0 else "+" if signed else ""
+        return f"{sign}<{10.0**-self.digits:.{self.digits}f}"
+
+
+def column_of(values: Iterable[float | None], scales: Scales = TIMES) -> Column:
+    """Return the unit of these values, in that of the first scale (ns, bytes): the largest value
+    has three significant digits, and up to three more where the least one that is not 0 needs them
+    for two of its own. Three more digits are those of the next smaller unit."""
+    known = [abs(value) for value in values if value and not math.isnan(value)]
+    largest = max(known, default=0.0)
+    if not largest:
+        scale, unit = scales[min(1, len(scales) - 1)]
+        return Column(scale, unit, 0)
+    scale, unit = scale_of(largest, scales)
+    first = digits_of(largest / scale)
+    digits, least = first, min(known) / scale
+    while digits < first + _MOST_MORE and least < (_CLEAR - 0.5) * 10.0**-digits:
+        digits += 1
+    smaller = [found for found in scales if found[0] < scale]
+    if digits >= 3 and smaller:
+        (scale, unit), digits = smaller[-1], digits - 3
+    return Column(scale, unit, 0 if unit == "B" else digits)

@@ -65,6 +65,7 @@ from fusescope.analysis.wording.sentences import (
     basis_text,
     change_sentence,
     change_text,
+    column_of_quantities,
     engines_text,
     entered_text,
     figure_detail,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 import pandas as pd
@@ -17,6 +17,7 @@ from fusescope.analysis.experiment import ExperimentRecord
 from fusescope.analysis.messages import Message, Part, Shown, listed, paragraph, passage, say
 from fusescope.analysis.quantity import Quantity
 from fusescope.analysis.trace import RunWord
+from fusescope.analysis.units import Column, column_of
 from fusescope.analysis.wording.counted import counts_of, has_copies, mean_text
 from fusescope.analysis.wording.fusion.groups import MODULES_HELP
 from fusescope.analysis.wording.noise.runs_apart import apart_text
@@ -614,10 +615,17 @@ def _with_basis(quantity: Quantity) -> str:
     return say("{value} ({basis})", value=value, basis=BASES[quantity.basis])
 
 
-def quantity_text(quantity: Quantity) -> str:
-    """A value with its unit; estimates carry '~', missing values a dash."""
-    text = _FORMATS[quantity.unit](quantity.value)
+def quantity_text(quantity: Quantity, column: Column | None = None) -> str:
+    """A value with its unit, in a `column` with that of all its values; estimates carry '~',
+    missing values a dash."""
+    text = (column.text if column else _FORMATS[quantity.unit])(quantity.value)
     return f"~{text}" if quantity.is_estimate and quantity.value is not None else text
+
+
+def column_of_quantities(quantities: Sequence[Quantity]) -> Column | None:
+    """The unit that times or sizes of a column share; None of other figures."""
+    scales = {"ns": units.TIMES, "bytes": units.BYTES}.get(quantities[0].unit)
+    return None if scales is None else column_of((one.value for one in quantities), scales)
 
 
 def change_text(figure: Figure) -> str:

@@ -48,7 +48,7 @@ Words = str | Message | Said | Counted | Capital
 
 @dataclass(frozen=True)
 class Head:
-    """The head of a column: `unit` stands behind the label where the cells have none."""
+    """The head of a column: `unit` stands behind the label, as the cells have none."""
 
     label: Words
     unit: str = ""
@@ -59,10 +59,10 @@ class Head:
         with language.speaking(language.ENGLISH):
             return self.text()
 
-    def text(self, runs: Runs = ALL_RUNS, *, has_unit: bool = True) -> str:
+    def text(self, runs: Runs = ALL_RUNS) -> str:
         """The head in the language that is spoken."""
         label = _head_text(self.label, runs)
-        if not self.unit or not has_unit:
+        if not self.unit:
             return label
         if self.unit.startswith("("):  # kernel_details writes Duration(us)
             return label + self.unit

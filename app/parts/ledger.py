@@ -18,7 +18,7 @@ from fusescope.analysis.wording import MODULES_HELP, NO_MODULE
 from fusescope.analysis.wording.fusion.rows import group_names
 from fusescope.analysis.wording.fusion.shares import shown_shares
 from fusescope.app.parts.heads import NO_HEAD, Counted, Head, told
-from fusescope.app.parts.table import NAME_CHARS, NAME_WIDTH, TYPE_CHARS, Table, micro, micro_change
+from fusescope.app.parts.table import NAME_CHARS, NAME_WIDTH, TYPE_CHARS, Table
 
 _PATTERN_WIDTH, _PATTERN_CHARS = 250, 54  # with how many of one type it is
 _TIMES = Head(
@@ -238,7 +238,7 @@ def _bounds(made: Table, rows: pd.DataFrame) -> None:
             Message("Upper end of the 95 % interval of the change over blocks."),
         ),
     ):
-        made.number(_INTERVAL, head, _change(rows[name]) / 1e3, help_, "%+.1f", micro_change)
+        made.number(_INTERVAL, head, _change(rows[name]) / 1e3, help_, "%+.1f")
 
 
 def _share(made: Table, rows: pd.DataFrame) -> None:
@@ -260,9 +260,7 @@ def _times(made: Table, cells: pd.DataFrame) -> None:
     ):
         is_change = name == "gain_ns"
         values = _change(cells[name]) if is_change else cells[name]
-        made.number(
-            _TIMES, head, values / 1e3, help_, format_, micro_change if is_change else micro
-        )
+        made.number(_TIMES, head, values / 1e3, help_, format_)
     made.apart(_TIMES, (_BEFORE, _AFTER, _CHANGE))
 
 

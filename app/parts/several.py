@@ -99,9 +99,10 @@ def _figure(table: Table, code: str, entries: list[Entry], of: FigureText) -> No
     quantities = [entry.figures[code] for entry in entries]
     values = pd.Series([quantity.value for quantity in quantities], dtype=float)
     basis = next((one for one in quantities if one.value is not None), quantities[0])
+    column = wording.column_of_quantities(quantities)
 
     def text(value: float) -> str:
-        return wording.quantity_text(Quantity(value, basis.unit, basis.basis))
+        return wording.quantity_text(Quantity(value, basis.unit, basis.basis), column)
 
     table.number(NO_HEAD, Head(Capital(of.name)), values, of.definition, "%.3g", text)
 

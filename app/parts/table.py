@@ -1,12 +1,14 @@
-"""A table as it is drawn: numbers with their units, columns by choice, both sides in groups."""
+"""A table as it is drawn: numbers of a column in one unit, columns by choice, both sides in
+groups."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -18,6 +20,7 @@ from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.messages import Message, language, say
 from fusescope.analysis.metrics.counters import MEASURES
 from fusescope.analysis.operators.short_names import short_names
+from fusescope.analysis.units import Column, column_of
 from fusescope.analysis.wording import FIGURES
 from fusescope.analysis.wording.counted import Runs, runs_of
 from fusescope.app import state
@@ -52,7 +55,14 @@ RAN_ON = {
     "candidate": Message("candidate only"),
 }
 STANDS_FOR = {"gone": math.inf, "new": 0.0}  # baseline / candidate
-MICRO = ("µs", "(us)")  # units of heads of times, ours and that of kernel_details
+# Units of heads over times and sizes, whose cells are thousands of ns and bytes: what a column of
+# them can be shown in. kernel_details writes Duration(us), which it stays.
+_SCALES: dict[str, units.Scales] = {
+    "µs": units.TIMES,
+    "(us)": ((1e3, "(us)"),),
+    "kB": units.BYTES,
+}
+_STORED = 1e3  # ns or bytes
 Text = Callable[[Any], str]
 
 
@@ -105,21 +115,10 @@ def whole_height(rows: int) -> int:
     return ROW_HEIGHT * (rows + 1) + _BORDERS
 
 
-def micro(us: float) -> str:
-    """Microseconds as a duration with its unit."""
-    return units.duration(us * 1e3)
-
-
-def micro_change(us: float) -> str:
-    """A change in microseconds as a duration with sign and unit."""
-    return units.duration(us * 1e3, signed=True)
-
-
 def text_of(figure: Figure) -> Text | None:
-    """Return how a value of a figure is written: a count per run may be no whole number."""
-    if figure.source == "count":
-        return units.count
-    return micro if figure.head.unit in MICRO else None
+    """Return how a value of a figure is written, a count per run may be no whole number; None for
+    one that is written in the format of its column."""
+    return units.count if figure.source == "count" else None
 
 
 def _number(format_: str, value: float) -> str:
@@ -128,8 +127,13 @@ def _number(format_: str, value: float) -> str:
     return format_ % value if "e" in form else f"{units.grouped(value, f'{form}f')}{end}"
 
 
-def _text_of(texts: dict[float, str], us: float) -> str:
-    return texts.get(us) or micro(us)
+def _in_column(column: Column, changes: Mapping[float, str], us: float, *, is_change: bool) -> str:
+    return changes.get(us) or column.number(us * _STORED, signed=is_change)
+
+
+def _in_unit(head: Head, unit: str) -> Head:
+    """The head with another unit, where it has one of times or sizes."""
+    return replace(head, unit=unit) if head.unit in _SCALES else head
 
 
 def _mark_text(mark: str, _value: object) -> str:
@@ -151,6 +155,9 @@ class Table:
     configs: list[Any] = field(default_factory=list)  # Streamlit's, without label and help
     texts: dict[int, Text] = field(default_factory=dict)  # of each cell
     marks: dict[int, pd.Series] = field(default_factory=dict)
+    measured: set[int] = field(default_factory=set)  # columns of times and sizes
+    signed: set[int] = field(default_factory=set)  # columns of changes
+    changes: dict[int, dict[float, str]] = field(default_factory=dict)  # as read, by their value
     first: int = 0  # how many columns stand before those by choice; 0: there is no choice
     behind: set[int] = field(default_factory=set)  # first columns that are drawn behind figures
     runs: Runs = ALL_RUNS
@@ -158,10 +165,11 @@ class Table:
     @property
     def settings(self) -> dict[Any, Any]:
         """Streamlit's settings of each column, by position; 0 is the index."""
+        shared = self._units
         return {
             i + 1: {
                 **config,
-                "label": self._told(i)[1],
+                "label": self._told(i, shared)[1],
                 "help": help_text(self.helps[i], self.runs),
             }
             for i, config in enumerate(self.configs)
@@ -169,7 +177,8 @@ class Table:
 
     @property
     def drawn(self) -> pd.DataFrame | Styler:
-        """The cells as they are read: durations with a unit, long names cut in the middle.
+        """The cells as they are read: times and sizes of a column, and of all columns below one
+        head, in the unit that the head names, long names cut in the middle.
 
         What is sorted, copied and opened in a cell stays the whole value. A table too large for
         that keeps plain numbers, whose unit is in the head.
@@ -177,9 +186,10 @@ class Table:
         frame = self.frame
         if self._is_plain:
             return frame
-        frame.columns = self._index([self._told(i) for i in range(len(self.heads))])
+        shared = self._units
+        frame.columns = self._index([self._told(i, shared) for i in range(len(self.heads))])
         styler = frame.style.format(
-            {frame.columns[i]: _or_blank(text) for i, text in self.texts.items()}
+            {frame.columns[i]: _or_blank(text) for i, text in self._written.items()}
         )
         for i, marks in self.marks.items():
             marked = marks.reset_index(drop=True)
@@ -194,26 +204,62 @@ class Table:
     def frame(self) -> pd.DataFrame:
         """The cells, with (group, label) as column names; labels alone where nothing is grouped."""
         frame = pd.DataFrame({i: values for i, values in enumerate(self.columns.values())})
-        frame.columns = self._index([self._told(i, whole=True) for i in range(len(self.heads))])
+        frame.columns = self._index([self._told(i, {}) for i in range(len(self.heads))])
         return frame.reset_index(drop=True)
+
+    @property
+    def _written(self) -> dict[int, Text]:
+        """How a cell of each column is written."""
+        shared: dict[int, Text] = {
+            i: partial(_in_column, column, self.changes.get(i, {}), is_change=i in self.signed)
+            for i, column in self._shared.items()
+        }
+        return {**self.texts, **shared}
+
+    @property
+    def _shared(self) -> dict[int, Column]:
+        """The unit of each column of times or sizes: one for all columns below a head."""
+        if self._is_plain:
+            return {}
+        columns = list(self.columns.values())
+        below: dict[tuple[str, str], list[int]] = {}
+        for i, (key, (group, _)) in enumerate(zip(self.columns, self.heads, strict=True)):
+            if i in self.measured:
+                below.setdefault((group.key, "") if group.unit else key, []).append(i)
+        found: dict[int, Column] = {}
+        for places in below.values():
+            group, head = self.heads[places[0]]
+            values = [us * _STORED for i in places for us in columns[i].tolist()]
+            column = column_of(values, _SCALES[group.unit or head.unit])
+            found |= dict.fromkeys(places, column)
+        return found
+
+    @property
+    def _units(self) -> dict[str, str]:
+        """The unit that each head over columns of times or sizes names."""
+        shared = self._shared
+        of_heads = {i: group.key or head.key for i, (group, head) in enumerate(self.heads)}
+        return {of_heads[i]: column.unit for i, column in shared.items()}
 
     @property
     def _is_plain(self) -> bool:
         rows = len(next(iter(self.columns.values()), ()))
         return rows * MIN_COLUMNS > MAX_DRAWN
 
-    def _told(self, i: int, *, whole: bool = False) -> tuple[str, str]:
-        """Group head and head of a column; times with a unit in each cell have none in the head,
-        unless they are told `whole`."""
+    def _told(self, i: int, shared: Mapping[str, str]) -> tuple[str, str]:
+        """Group head and head of a column, with the unit that its numbers share where that is one
+        of `_units`, else with that of the values."""
         group, head = self.heads[i]
-        whole = whole or self._is_plain
-        label = head.text(self.runs, has_unit=whole or head.unit not in MICRO)
+        unit = shared.get(group.key or head.key)
+        if unit is not None:
+            group, head = (_in_unit(each, unit) for each in (group, head))
+        label = head.text(self.runs)
         if group is NO_HEAD:
             return "", label
         side = next((side for side, of in SIDE_HEADS.items() if of is head), None)
         if side is not None and isinstance(group.label, Counted):
             label = side_text(side, self.runs)
-        return group.text(self.runs, has_unit=whole or group.unit not in MICRO), label
+        return group.text(self.runs), label
 
     def _index(self, heads: list[tuple[str, str]]) -> pd.Index:
         # Two heads may be one in another language; Pandas styles none of two that are equal.
@@ -288,6 +334,10 @@ class Table:
         """Add a column of numbers. `text` makes of one what is read, `marks` stand in its place."""
         i = len(self.columns)
         self.texts[i] = text or partial(_number, format_)
+        if text is None and (group.unit or head.unit) in _SCALES:
+            self.measured.add(i)
+        if format_.startswith("%+"):
+            self.signed.add(i)
         if marks is not None:
             self.marks[i] = marks
         plain = len(values) * MIN_COLUMNS > MAX_DRAWN
@@ -312,21 +362,16 @@ class Table:
         return self
 
     def apart(self, group: Head, heads: tuple[Head, Head, Head]) -> None:
-        """Give the two durations and their change the digits with which they agree."""
-        names = [(group.key, head.key) for head in heads]
-        before, after, change = (self.columns[name] for name in names)
-        if len(before) * MIN_COLUMNS > MAX_DRAWN:
-            return
-        found: tuple[dict[float, str], dict[float, str]] = ({}, {})
-        for us in zip(before, after, change, strict=True):
-            if not any(map(math.isnan, us)):
-                shown = units.durations_apart(*(value * 1e3 for value in us))
-                for texts, value, text in zip(found, us, shown, strict=False):
-                    # Rows with this value may have fewer digits: the longest stands for all.
-                    texts[value] = max(texts.get(value, ""), text, key=len)
+        """Write the change of two durations as the difference of what is shown of them; these
+        three are all columns of the group."""
         columns = list(self.columns)
-        for name, texts in zip(names, found, strict=False):
-            self.texts[columns.index(name)] = partial(_text_of, texts)
+        at = [columns.index((group.key, head.key)) for head in heads]
+        if len(self.columns[columns[at[0]]]) * MIN_COLUMNS > MAX_DRAWN:
+            return
+        values = [(self.columns[columns[i]] * _STORED).tolist() for i in at]
+        column = column_of(chain.from_iterable(values), _SCALES[group.unit])
+        shown = map(column.change, *values)
+        self.changes[at[-1]] = dict(zip(self.columns[columns[at[-1]]], shown, strict=True))
 
     def counters(self, rows: pd.DataFrame) -> None:
         """Add the counters that a row has, of both sides."""
@@ -341,16 +386,14 @@ class Table:
             help_ = Message("The side or sides that ran it; no change is shown.")
             self.text(Head(Message("Ran on")), ran, help_, 120)
             return
-        is_micro = group.unit in MICRO
         self.number(
             group,
             _CHANGE,
             rows["delta_ns"] / DURATION.unit,
             Message("Candidate - baseline. Negative: the candidate takes less time."),
             "%+.1f",
-            micro_change if is_micro else None,
         )
-        if is_micro:
+        if group.unit in _SCALES:
             self.apart(group, (SIDE_HEADS["baseline"], SIDE_HEADS["candidate"], _CHANGE))
         self.number(
             group,
@@ -386,6 +429,9 @@ class Table:
         for i in places:
             at = len(kept.columns)
             kept.behind |= {at} if i in self.behind else set()
+            kept.measured |= {at} if i in self.measured else set()
+            kept.signed |= {at} if i in self.signed else set()
+            kept.changes |= {at: self.changes[i]} if i in self.changes else {}
             kept.texts |= {at: self.texts[i]} if i in self.texts else {}
             kept.marks |= {at: self.marks[i]} if i in self.marks else {}
             kept._add(*self.heads[i], columns[i], self.helps[i], self.configs[i])
@@ -394,11 +440,13 @@ class Table:
     @property
     def choices(self) -> dict[str, str]:
         """What can be shown beside the first columns, by key: heads, of both sides the group's."""
-        found = {}
-        for (group, label), (of_both, head) in list(zip(self.columns, self.heads, strict=True))[
-            self.first :
-        ]:
-            found[group or label] = (of_both if group else head).text(self.runs)
+        found, shared = {}, self._shared
+        for i, (group, label) in list(enumerate(self.columns))[self.first :]:
+            of_both, head = self.heads[i]
+            named = of_both if group else head
+            if i in shared:
+                named = _in_unit(named, shared[i].unit)
+            found[group or label] = named.text(self.runs)
         return found
 
     def _add(self, group: Head, head: Head, values: pd.Series, help_: Words, config: Any) -> None:

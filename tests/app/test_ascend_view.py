@@ -37,14 +37,14 @@ def test_ascend_files_open_in_the_ascend_view(start: Start) -> None:
     )
     assert is_clean(page)
     heads = list(table(page, 0).columns)
-    times = [("Duration", name) for name in ("baseline", "candidate", "change", "speedup")]
+    times = [("Duration(us)", name) for name in ("baseline", "candidate", "change", "speedup")]
     assert heads == [("", "Name"), ("", "Type"), *times]
     more = ["Accelerator Core", "Cube ratio, %", "Input Shapes"]
     page.pills(key="ascend_columns").set_value(more).run()
     cells = table(page, 0)
     assert cells[("", "Accelerator Core")].eq("AI_CORE").all()
     product = cells[cells[("", "Type")] == "MatMulV3"].iloc[0]
-    assert product[("Duration", "baseline")] == 100.0  # the unit stands in the cell
+    assert product[("Duration(us)", "baseline")] == 100.0
     assert product[("Cube ratio, %", "baseline")] == 50.0
     assert product[("Cube ratio, %", "candidate")] == 25.0
     assert product[("", "Input Shapes")] == "32,64;64,16"
@@ -64,7 +64,7 @@ def test_ascend_files_open_in_the_ascend_view(start: Start) -> None:
     ]
     # The other columns are one click away.
     page.segmented_control(key="ascend_view").set_value("operators").run()
-    assert ("Duration per step", "baseline") in list(table(page, 0).columns)
+    assert ("Duration per step, µs", "baseline") in list(table(page, 0).columns)
     assert has_table(page, "", "OP type")
     assert not any("Counter" in frame.value for frame in page.dataframe)  # the totals are gone
 

@@ -138,7 +138,7 @@ def test_six_columns_first_and_those_of_profilers_by_choice(start: Start) -> Non
         "OP type",
         "Core type",
         "Count baseline",
-        "Min candidate",
+        "Min, µs candidate",
         "Of time without communication, % baseline",
     ):
         assert wanted in names
@@ -150,8 +150,8 @@ def test_six_columns_first_and_those_of_profilers_by_choice(start: Start) -> Non
         "a/Conv",
         "head/Gemm",
     ]
-    assert list(operators[("Duration per run", "change")]) == [-30.0, -20.0, 10.0, 0.0]
-    assert types[("Duration per run", "baseline")].sum() == 200.0
+    assert list(operators[("Duration per run, µs", "change")]) == [-30.0, -20.0, 10.0, 0.0]
+    assert types[("Duration per run, µs", "baseline")].sum() == 200.0
 
 
 def test_without_samples_the_page_says_what_to_do(tree: Path, start: Start) -> None:

@@ -44,9 +44,9 @@ def test_changes_are_rows_with_kernels_and_ways(compared: AppTest) -> None:
     assert first["kind"] == "slower"
     assert "+1.35 ms" in "".join(text for _, text in first["parts"])
     assert first["kernels"][0]["cells"] == [
-        ["50.0 µs", "2 × 25.0 µs"],
-        ["1.40 ms", "2 × 700 µs"],
-        ["+1.35 ms", ""],
+        ["50 µs", "2 × 25.0 µs"],
+        ["1\u202f400 µs", "2 × 700 µs"],
+        ["+1\u202f350 µs", ""],
     ]
     assert first["ways"][0] == "Show the median place in the timelines"
 

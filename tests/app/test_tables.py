@@ -19,7 +19,6 @@ from fusescope.app.parts.table import (
     NAME_CHARS,
     NAME_WIDTH,
     Table,
-    micro,
     text_of,
     width_of,
 )
@@ -148,23 +147,24 @@ def test_without_counters_the_ascend_view_keeps_its_other_columns() -> None:
     assert "Accelerator Core" in heads and "Input Shapes" in heads
 
 
-def test_times_of_the_ascend_view_carry_their_unit() -> None:
+def test_times_of_the_ascend_view_are_in_microseconds() -> None:
     rows = counted()
     rows["name"] = ["aclnnForeachAddListV2_ForeachAddListAiCore_ForeachAddList", "new"]
     heads, read = read_cells(ascend.kernel_table(rows).drawn)
     assert "…" in read[0][0] and read[0][0].startswith("aclnn") and read[0][0].endswith("AddList")
-    at = heads.index(("Duration", "baseline"))
-    assert read[0][at] == "2.50 µs" and read[1][at] == ""
-    assert not any("(us)" in group for group, _ in heads)
+    at = heads.index(("Duration(us)", "baseline"))
+    assert read[0][at] == "2.50" and read[1][at] == ""
 
 
-def test_times_without_a_group_lose_the_unit_in_their_head() -> None:
+def test_times_of_a_column_share_the_unit_that_its_head_names() -> None:
+    """1.2345 ms and 0.3 ms."""
     table = Table()
-    times = pd.Series([1234.5, None])
-    table.number(NO_HEAD, Head("Time spent", "µs"), times, "Help.", "%.1f", micro)
+    times = pd.Series([1234.5, None, 300.0])
+    table.number(NO_HEAD, Head("Time spent", "µs"), times, "Help.", "%.1f")
     heads, read = read_cells(table.drawn)
-    assert heads == ["Time spent"] == [table.settings[1]["label"]]
-    assert read == [["1.23 ms"], [""]]
+    assert heads == ["Time spent, ms"] == [table.settings[1]["label"]]
+    assert read == [["1.23"], [""], ["0.30"]]
+    assert table.csv.decode("utf-8-sig").split("\n")[0].startswith('"Time spent, µs"')
 
 
 def test_what_runs_in_some_steps_is_not_read_as_never() -> None:
@@ -280,8 +280,8 @@ def test_cells_are_read_with_unit_and_stay_whole_values() -> None:
     assert len(drawn.data.iloc[0, 0]) > 100
     _, read = read_cells(drawn)
     assert len(read[0][0]) == NAME_CHARS and "…" in read[0][0]
-    assert read[0][2:] == ["2.50 µs", "1.00 µs", "−1.50 µs", "2.50×"]
-    assert read[1][2:] == ["", "500 ns", "+500 ns", "new"]
+    assert read[0][2:] == ["2.50", "1.00", "−1.50", "2.50×"]
+    assert read[1][2:] == ["", "0.50", "+0.50", "new"]
 
 
 def test_types_that_differ_are_both_named() -> None:
@@ -315,7 +315,7 @@ def test_numbers_of_a_table_are_written_like_those_of_the_cards() -> None:
     assert isinstance(drawn, Styler)
     drawn._compute()
     shown = [cell["display_value"] for cell in drawn._translate(False, False)["body"][0]]
-    assert "2\u202f000\u202f000" in shown  # kB moved
+    assert "2\u202f000.00" in shown  # MB moved
     assert "50.0" in shown  # the ratio
     made = Table()
     made.number(NO_HEAD, Head("Output difference"), pd.Series([7e-06]), "", "%.1e")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fusescope.analysis import units
 from fusescope.analysis.compare.causes import OTHER_STEPS
 from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.multiple.ladder import ladder_of
@@ -15,11 +14,13 @@ from fusescope.analysis.report.explanation.rows import (
     ChangeRow,
     ExplainedRows,
     KernelRow,
+    column_of_sides,
     kind_of_change,
     rest_row,
 )
 from fusescope.analysis.report.text import signed_duration, unbroken_parts
 from fusescope.analysis.text import clean_text
+from fusescope.analysis.units import Column
 from fusescope.analysis.wording.fusion import rows as words
 from fusescope.analysis.wording.multiple.ladder import ladder_parts
 
@@ -117,13 +118,15 @@ def _groups(comparison: Comparison, key: str, names: Mapping[int, str]) -> tuple
     rows = comparison.ledger.rows
     of_pattern = rows[rows["key"] == key]
     shown = of_pattern.head(MAX_KERNELS).to_dict("records")
-    left = of_pattern[["before_ns", "after_ns"]].iloc[MAX_KERNELS:].astype(float)
-    more = rest_row(list(left.itertuples(index=False, name=None)))
-    return (*(_group(row, names) for row in shown), *more)
+    times = of_pattern[["before_ns", "after_ns"]].astype(float)
+    both = list(times.itertuples(index=False, name=None))
+    column = column_of_sides(both)
+    more = rest_row(both[MAX_KERNELS:], column)
+    return (*(_group(row, names, column) for row in shown), *more)
 
 
-def _group(row: Mapping[Any, Any], names: Mapping[int, str]) -> KernelRow:
+def _group(row: Mapping[Any, Any], names: Mapping[int, str], column: Column) -> KernelRow:
     took, takes = float(row["before_ns"]), float(row["after_ns"])
-    before, after = units.durations_apart(took, takes, takes - took)
+    before, after, change = column.changed(took, takes, takes - took)
     group = int(row["group"])
-    return KernelRow(names[group], before, "", after, "", signed_duration(takes - took), group)
+    return KernelRow(names[group], before, "", after, "", change, group)

@@ -16,6 +16,7 @@ from fusescope.analysis.report.explanation.product_rows import ProductTable, pro
 from fusescope.analysis.report.text import signed_duration, unbroken_parts
 from fusescope.analysis.text import clean_text
 from fusescope.analysis.timeline.highlight import Highlight, ShownChange
+from fusescope.analysis.units import Column, column_of
 from fusescope.analysis.wording.explanation import (
     change_parts,
     detail_parts,
@@ -185,16 +186,16 @@ class _Maker:
         )
         if change.code == "outlier":
             return (self._long_one(change),)
+        times = [(_ns(before.get(name)), _ns(after.get(name))) for name in names]
+        column = column_of_sides(times)
         side = change.values.get("some_side")  # whose mean is that of few units
         shown = tuple(
-            _idle_row(words.name_of(change, name), _ns(before.get(name)), _ns(after.get(name)))
+            _idle_row(words.name_of(change, name), *both, column)
             if change.code == "idle"
-            else self._kernel(name, before.get(name), after.get(name), side)
-            for name in names[:MAX_KERNELS]
+            else self._kernel(name, before.get(name), after.get(name), side, column)
+            for name, both in zip(names[:MAX_KERNELS], times, strict=False)
         )
-        left = names[MAX_KERNELS:]
-        times = [(_ns(before.get(name)), _ns(after.get(name))) for name in left]
-        return (*shown, *rest_row(times))
+        return (*shown, *rest_row(times[MAX_KERNELS:], column))
 
     def _long_one(self, change: Change) -> KernelRow:
         """Return the row of one long execution: what it takes longer than the others, and how long
@@ -209,38 +210,46 @@ class _Maker:
         return KernelRow(name, excess, each, "", "", change_text, row)
 
     def _kernel(
-        self, name: str, before: KernelTime | None, after: KernelTime | None, uneven: object
+        self,
+        name: str,
+        before: KernelTime | None,
+        after: KernelTime | None,
+        uneven: object,
+        column: Column,
     ) -> KernelRow:
         took, takes = _ns(before), _ns(after)
-        times = units.durations_apart(took, takes, takes - took)
+        times = column.changed(took, takes, takes - took)
         return KernelRow(
             clean_text(name, MAX_NAME),
             times[0] if before else "",
             executions_text(before, is_uneven=uneven == 0),
             times[1] if after else "",
             executions_text(after, is_uneven=uneven == 1),
-            signed_duration(takes - took),
+            times[2],
             self.rows.get(name),
         )
 
 
-def rest_row(times_ns: Sequence[tuple[float, float]]) -> tuple[KernelRow, ...]:
+def column_of_sides(times_ns: Sequence[tuple[float, float]]) -> Column:
+    """Return the unit that times on both sides and their changes share."""
+    return column_of(ns for before, after in times_ns for ns in (before, after, after - before))
+
+
+def rest_row(times_ns: Sequence[tuple[float, float]], column: Column) -> tuple[KernelRow, ...]:
     """Return the row of all that are not shown, by the times of each on both sides; none where all
     are."""
     if not times_ns:
         return ()
     took, takes = (sum(each) for each in zip(*times_ns, strict=True))
-    before, after = units.durations_apart(took, takes, takes - took)
+    before, after, change = column.changed(took, takes, takes - took)
     name = words.MORE_KERNELS.text(n=len(times_ns))
-    change = signed_duration(takes - took)
     return (KernelRow(name, before if took else "", "", after if takes else "", "", change, None),)
 
 
-def _idle_row(name: str, took_ns: int, takes_ns: int) -> KernelRow:
+def _idle_row(name: str, took_ns: int, takes_ns: int, column: Column) -> KernelRow:
     """Return the idle time under a call of the host, which is 0 on a side that has none there,
     whether or not it makes the call."""
-    took, takes = units.durations_apart(took_ns, takes_ns, takes_ns - took_ns)
-    change = signed_duration(takes_ns - took_ns)
+    took, takes, change = column.changed(took_ns, takes_ns, takes_ns - took_ns)
     return KernelRow(clean_text(name, MAX_NAME), took, "", takes, "", change, None)
 
 

@@ -89,6 +89,7 @@ def several_table(multiple: MultipleComparison, recorded: int = 0) -> SeveralTab
     the table may not have all of them."""
     entries, found, told = multiple.entries, pareto(multiple), facts(multiple)
     codes = in_order(multiple)
+    cells = [words.figure_cells(entries, code) for code in codes]
     rows = []
     for at in multiple.order:
         entry = entries[at]
@@ -99,7 +100,7 @@ def several_table(multiple: MultipleComparison, recorded: int = 0) -> SeveralTab
                 interval=words.interval_text(entry),
                 result=words.result_text(entry),
                 facts=tuple(fact.cells[at] or units.MISSING for fact in told),
-                cells=tuple(unbroken(words.figure_cell(entry, code)) for code in codes),
+                cells=tuple(unbroken(column[at]) for column in cells),
                 front="" if found is None else words.front_text(multiple, found, at),
             )
         )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fusescope.analysis import units
 from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.groups.fusion import Group, Operator
 from fusescope.analysis.compare.ledger.operator_texts import sequence_text
 from fusescope.analysis.messages import Message, say
 from fusescope.analysis.text import clean_text
+from fusescope.analysis.units import Column, column_of
 from fusescope.analysis.wording.fusion.groups import KINDS
 
 JOINED_HELP = Message(
@@ -25,8 +25,8 @@ _SIDES = ("baseline", "candidate")
 
 @dataclass(frozen=True)
 class Own:
-    """A side's own group in one line: what it runs, its number in front, and its time per run, ''
-    where an earlier line has it."""
+    """A side's own group in one line: what it runs, its number in front, and its time per run in
+    the unit of all that stand below one another, '' where an earlier line has it."""
 
     text: str
     time: str
@@ -55,6 +55,7 @@ def joined_rows(comparison: Comparison, group: Group) -> tuple[JoinedRow, ...]:
         for side, part, ns in table[["side", "part", "per_run_ns"]].itertuples(index=False)
     }
     seen: set[tuple[str, int]] = set()
+    column = own_column(comparison, group)
 
     def own(at: int, place: int) -> Own:
         key = (_SIDES[at], place)
@@ -63,7 +64,7 @@ def joined_rows(comparison: Comparison, group: Group) -> tuple[JoinedRow, ...]:
         seen.add(key)
         runs = group.parts[at][place].operators
         text = f"{place + 1}. {_runs(runs)}"
-        return Own(text, units.duration(times.get(key)))
+        return Own(text, column.text(times.get(key)))
 
     return tuple(
         JoinedRow(
@@ -74,6 +75,14 @@ def joined_rows(comparison: Comparison, group: Group) -> tuple[JoinedRow, ...]:
         )
         for shared in shared_parts
     )
+
+
+def own_column(comparison: Comparison, group: Group) -> Column:
+    """The unit of the times of a group's own groups and of the whole group, on both sides."""
+    parts, rows = comparison.ledger.parts, comparison.ledger.rows
+    own = parts.loc[parts["group"] == group.id, "per_run_ns"].to_numpy("float64")
+    whole = rows.loc[rows["group"] == group.id, ["before_ns", "after_ns"]].to_numpy("float64")
+    return column_of([*own, *whole.ravel()])
 
 
 def largest_joined(comparison: Comparison) -> Group | None:

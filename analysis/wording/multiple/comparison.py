@@ -21,6 +21,7 @@ from fusescope.analysis.wording.diagnostics import diagnostic_sentence
 from fusescope.analysis.wording.quantities import BASES
 from fusescope.analysis.wording.sentences import (
     assumptions_sentence,
+    column_of_quantities,
     level_text,
     quantity_text,
     samples_text,
@@ -255,9 +256,13 @@ def result_text(entry: Entry) -> str:
     return _OUTCOMES[entry.verdict.outcome].text()
 
 
-def figure_cell(entry: Entry, code: str) -> str:
-    """A figure with its unit, '~' for estimates, a dash where there is none."""
-    return quantity_text(entry.figures[code]) if code in entry.figures else units.MISSING
+def figure_cells(entries: Sequence[Entry], code: str) -> list[str]:
+    """A figure of each side with its unit, which times and sizes share, '~' for estimates, a dash
+    where there is none."""
+    quantities = [entry.figures.get(code) for entry in entries]
+    known = [quantity for quantity in quantities if quantity is not None]
+    column = column_of_quantities(known) if known else None
+    return [units.MISSING if one is None else quantity_text(one, column) for one in quantities]
 
 
 def bases_sentence(multiple: MultipleComparison) -> str:

@@ -10,7 +10,7 @@ from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.messages import say
 from fusescope.analysis.report.text import known
 from fusescope.analysis.text import clean_text
-from fusescope.analysis.wording.fusion.joined import joined_rows, largest_joined
+from fusescope.analysis.wording.fusion.joined import joined_rows, largest_joined, own_column
 
 _LINES = 16
 _CHARS = 44
@@ -44,7 +44,8 @@ def print_joined(console: Console, comparison: Comparison) -> None:
             n=len(lines) - _LINES,
         )
         table.add_row(more)
-    before, after = (units.duration(known(row[name])) for name in ("before_ns", "after_ns"))
+    column = own_column(comparison, group)
+    before, after = (column.text(known(row[name])) for name in ("before_ns", "after_ns"))
     table.add_row(say("whole group"), "", before, "", after)
     title = say(
         "The {operators:operators} of group {id}: groups of either side inside it, a time in the "

@@ -112,7 +112,7 @@ def _fitting(
 def _width(multiple: MultipleComparison, code: str) -> int:
     """Characters of the longest word of the head, or of the longest cell below it."""
     words_of_head = words.column_text(multiple, code).label.split()
-    cells = [words.figure_cell(entry, code) for entry in multiple.entries]
+    cells = words.figure_cells(multiple.entries, code)
     return max(map(cell_len, (*words_of_head, *cells, words.column_basis(multiple, code))))
 
 
@@ -135,10 +135,11 @@ def _table(
         width = None if has_result else _width(multiple, code)
         table.add_column(label, justify="right", overflow="fold", width=width)
     entries = multiple.entries
+    figures = [words.figure_cells(entries, code) for code in columns]
     names = cut_names([entry.side.name for entry in entries], chars)
     for at in multiple.order:
         entry = entries[at]
-        cells = [words.figure_cell(entry, code).replace(" ", _FIXED) for code in columns]
+        cells = [column[at].replace(" ", _FIXED) for column in figures]
         if has_result:
             cells = [words.result_text(entry), *cells]
         if speedup_heads:

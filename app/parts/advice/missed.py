@@ -12,7 +12,7 @@ from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.messages import Message, say
 from fusescope.app.parts import panels
 from fusescope.app.parts.heads import NO_HEAD, Head, told
-from fusescope.app.parts.table import Table, micro
+from fusescope.app.parts.table import Table
 from fusescope.app.recording import progress
 from fusescope.app.sources.comparisons import Shown
 
@@ -182,14 +182,14 @@ def _missed(misses: Sequence[MissedFusion]) -> Table:
             "as in the ledger."
         )
         head = Head(Message("Time spent"), "µs")
-        made.number(NO_HEAD, head, facts["spent"] / 1e3, spent, "%.1f", micro)
+        made.number(NO_HEAD, head, facts["spent"] / 1e3, spent, "%.1f")
     if facts["stake"].notna().any():
         stake = Message(
             "Measured: mean time per run of the operators that fusion would absorb, without slow "
             "executions, as in the ledger. The gain is at most that."
         )
         head = Head(Message("Largest possible gain"), "µs")
-        made.number(NO_HEAD, head, facts["stake"] / 1e3, stake, "%.1f", micro)
+        made.number(NO_HEAD, head, facts["stake"] / 1e3, stake, "%.1f")
     own = pd.Series([own_pass_text(miss) for miss in misses], dtype="object")
     if (own != "").any():
         made.text(Head(Message("Own pass fuses")), own, OWN_PASS_HELP, "small")

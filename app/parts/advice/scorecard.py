@@ -10,7 +10,7 @@ from fusescope.analysis.messages import Message
 from fusescope.analysis.wording import scorecard as words
 from fusescope.app.parts import panels
 from fusescope.app.parts.heads import NO_HEAD, Head, told
-from fusescope.app.parts.table import Table, micro
+from fusescope.app.parts.table import Table
 
 
 def show(comparison: Comparison) -> None:
@@ -39,5 +39,5 @@ def show(comparison: Comparison) -> None:
         table.text(Head(words.HEADS["predicted"]), predicted, modelled, 330)
         measured = pd.Series([score.measured_ns / 1e3 for score in scores])
         of_all = Message("Measured, of all places together.")
-        table.number(NO_HEAD, Head(words.HEADS["measured"], "µs"), measured, of_all, "%.1f", micro)
+        table.number(NO_HEAD, Head(words.HEADS["measured"], "µs"), measured, of_all, "%.1f")
         table.draw("scorecard", title)

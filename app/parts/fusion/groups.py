@@ -17,7 +17,12 @@ from fusescope.analysis.messages import Message, listed, paragraph, say
 from fusescope.analysis.operators.short_names import short_name
 from fusescope.analysis.text import clean_text
 from fusescope.analysis.wording.counted import per_text, runs_of
-from fusescope.analysis.wording.fusion.joined import JOINED_HELP, OWN_GROUPS, joined_rows
+from fusescope.analysis.wording.fusion.joined import (
+    JOINED_HELP,
+    OWN_GROUPS,
+    joined_rows,
+    own_column,
+)
 from fusescope.analysis.wording.fusion.rows import group_names
 from fusescope.app import state
 from fusescope.app.parts import panels
@@ -209,10 +214,8 @@ def _own_groups(comparison: Comparison, group: Group, row: Mapping[Hashable, Any
         )
         for line in lines
     ]
-    before, after = (
-        units.duration(None if pd.isna(row.get(name)) else row.get(name))
-        for name in ("before_ns", "after_ns")
-    )
+    column = own_column(comparison, group)
+    before, after = (column.text(row.get(name)) for name in ("before_ns", "after_ns"))
     rows.append((say("Whole group"), "", before, "", after))
     text = st.column_config.TextColumn
     columns = {

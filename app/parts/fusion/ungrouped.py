@@ -7,7 +7,7 @@ import streamlit as st
 
 from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.messages import Message, say
-from fusescope.analysis.units import duration
+from fusescope.analysis.units import column_of
 from fusescope.analysis.wording.counted import Runs, per_text
 from fusescope.analysis.wording.fusion.ungrouped import REASONS, ungrouped_title
 from fusescope.app.parts import panels
@@ -79,6 +79,7 @@ def show_found(found: pd.DataFrame, runs: Runs) -> None:
     title = ungrouped_title(list(found["reason"]))
     st.markdown(f"**{panels.own(title)}**")
     shown = found.head(_MOST)
+    times = column_of(shown["per_run_ns"])
     st.dataframe(
         pd.DataFrame(
             {
@@ -86,7 +87,7 @@ def show_found(found: pd.DataFrame, runs: Runs) -> None:
                 "type": shown["op_type"].to_numpy(),
                 "side": [SIDE_NAMES[side].text() for side in shown["side"]],
                 "reason": [REASONS[reason].text() for reason in shown["reason"]],
-                "time": [duration(None if pd.isna(ns) else ns) for ns in shown["per_run_ns"]],
+                "time": [times.text(ns) for ns in shown["per_run_ns"]],
             }
         ),
         column_config={

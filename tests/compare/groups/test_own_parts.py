@@ -155,10 +155,10 @@ def test_a_time_stands_in_the_first_line_of_its_group_alone(found: Comparison) -
         for line in joined_rows(found, group)
     ]  # fmt: skip
     assert lines == [
-        ("M1", "1. B2", "100 µs", "1. A1", "40.0 µs"),
+        ("M1", "1. B2", "100.0 µs", "1. A1", "40.0 µs"),
         ("M1", "1, as above", "", "2. A2", "50.0 µs"),
         ("M1", "2. B2", "60.0 µs", "2, as above", ""),
-        ("M1", "2, as above", "", "3. A1", "7.00 µs"),
+        ("M1", "2, as above", "", "3. A1", "7.0 µs"),
     ]
     assert "1 group joins several of either side" in coverage_sentence(found)
 
@@ -192,11 +192,11 @@ def test_terminal_and_report_set_them_side_by_side(found: Comparison) -> None:
     assert isinstance(console.file, io.StringIO)
     printed = [line.split() for line in console.file.getvalue().splitlines()]
     assert ["M1", "1,", "as", "above", "2.", "A2", "50.0", "µs"] in printed
-    assert ["whole", "group", "160", "µs", "97.0", "µs"] in printed
+    assert ["whole", "group", "160.0", "µs", "97.0", "µs"] in printed
     page = report_html(found)
     assert page.count("Groups of either side inside this group</caption>") == 1
     cells = re.findall(r"<td[^>]*>(?:<bdi>)?([^<]*)", page[page.index("1. B2") - 40 :])
-    assert cells[:4] == ["1. B2", "100 µs", "1. A1", "40.0 µs"]
+    assert cells[:4] == ["1. B2", "100.0 µs", "1. A1", "40.0 µs"]
 
 
 def test_a_narrow_terminal_has_no_room_for_two_sides(found: Comparison) -> None:

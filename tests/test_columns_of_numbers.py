@@ -1,0 +1,92 @@
+"""Numbers of one column share a unit: by hand, and what holds of every column."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fusescope.analysis import units
+from fusescope.analysis.units import column_of
+
+NS = 1.0
+US, MS = 1e3, 1e6
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "shown"),
+    [
+        # 10.6 ms beside 3.9 µs: in ms the least would need four digits behind the point.
+        ([10.6 * MS, 3.9 * US], "µs", ["10 600.0", "3.9"]),
+        ([10.6 * MS, 3.2 * MS], "ms", ["10.6", "3.2"]),
+        ([10.6 * MS, 0.39 * MS, 0.0], "ms", ["10.60", "0.39", "0.00"]),
+        ([1.234 * MS, 50 * US], "µs", ["1 234", "50"]),
+        # No more than six digits: what is smaller is said to be below the last place.
+        ([784.3124 * MS, 1.2 * US, 0.2 * US], "µs", ["784 312", "1", "<1"]),
+        ([999.96 * US, 600 * US], "ms", ["1.00", "0.60"]),
+        ([120 * NS, 5 * NS], "ns", ["120.0", "5.0"]),
+        ([2.5e9], "s", ["2.50"]),
+        ([0.0], "µs", ["0"]),
+    ],
+)
+def test_a_column_of_times_has_one_unit(values: list[float], unit: str, shown: list[str]) -> None:
+    column = column_of(values)
+    assert column.unit == unit
+    assert [column.number(ns).replace(units.APART, " ") for ns in values] == shown
+
+
+def test_a_missing_value_and_a_size() -> None:
+    column = column_of([93_400_000, None, float("nan"), 2_000_000], units.BYTES)
+    told = [column.text(size) for size in (93_400_000, None, float("nan"), 2_000_000)]
+    assert told == ["93.4 MB", "–", "–", "2.0 MB"]
+    assert column_of([], units.TIMES).text(0) == "0 µs"
+    assert column_of([512, 3], units.BYTES).text(3) == "3 B"
+
+
+def test_a_change_is_the_difference_of_what_is_shown() -> None:
+    """10.44 - 3.16 = 7.28: 10.4 and 3.2 are 7.2 apart."""
+    column = column_of([10.44 * MS, 3.16 * MS])
+    assert column.changed(10.44 * MS, 3.16 * MS, -7.28 * MS) == ("10.4 ms", "3.2 ms", "−7.2 ms")
+    # Two that read alike did change; one that is not of these two is itself.
+    assert column.changed(3.16 * MS, 3.17 * MS, 0.01 * MS)[2] == "+<0.1 ms"
+    assert column.changed(3.16 * MS, 3.17 * MS, -2.0 * MS)[2] == "−2.0 ms"
+    assert column.changed(3.16 * MS, None, None) == ("3.2 ms", "–", "–")
+
+
+TIMES = st.floats(1e-3, 1e12)
+
+
+def value_of(text: str) -> float:
+    """Return the number that is shown, half of the last place for one below it."""
+    digits = float(re.sub(r"[^0-9.]", "", text))
+    signed = -digits if text.startswith(units.MINUS) else digits
+    return signed / 2 if "<" in text else signed
+
+
+@given(st.lists(TIMES, min_size=1), st.sampled_from([units.TIMES, units.BYTES]))
+def test_the_order_of_what_is_shown_is_that_of_values_and_none_is_zero(
+    values: list[float], scales: units.Scales
+) -> None:
+    column = column_of(values, scales)
+    shown = [column.number(value) for value in sorted(values)]
+    numbers = [value_of(text) for text in shown]
+    assert numbers == sorted(numbers) and numbers[0] > 0
+    assert len({len(text.partition(".")[2]) for text in shown}) == 1
+    for value, text in zip(sorted(values), shown, strict=True):
+        place = 10.0**-column.digits
+        assert (
+            abs(value / column.scale - value_of(text)) <= place * 0.51 + value / column.scale / 1e12
+        )
+
+
+@given(TIMES, TIMES)
+def test_a_change_has_its_sign_and_is_within_a_last_place(before: float, after: float) -> None:
+    column = column_of([before, after])
+    change = after - before
+    told = column.change(before, after, change)
+    place = 10.0**-column.digits
+    if change:
+        assert value_of(told) * change > 0
+    assert abs(value_of(told) - change / column.scale) <= place * 1.01 + abs(change) / 1e12
