@@ -55,6 +55,15 @@ _LOSS_FROM = Message(
     "**{share}** of what slower groups add comes from {n:count} {pattern:name} group.",
     "**{share}** of what slower groups add comes from {n:count} {pattern:name} groups.",
 )
+# Of groups of several patterns, which other places count one by one.
+_GAIN_FROM_SEVERAL = Message(
+    "**{share}** of what faster groups save comes from {n:count} groups that begin with "
+    "{pattern:name}."
+)
+_LOSS_FROM_SEVERAL = Message(
+    "**{share}** of what slower groups add comes from {n:count} groups that begin with "
+    "{pattern:name}."
+)
 
 
 @dataclass(frozen=True)
@@ -156,8 +165,12 @@ def fusion_statements(comparison: Comparison) -> list[Statement]:
     best = str(by_family.index[0])
     members = rows[families == best]
     share = _share(float(by_family.iloc[0]) / whole)
-    pattern = str(members["pattern"].iloc[0]) if members["pattern"].nunique() == 1 else best
-    told = (_LOSS_FROM if slower else _GAIN_FROM).parts(
+    are_several = members["pattern"].nunique() > 1
+    pattern = best if are_several else str(members["pattern"].iloc[0])
+    of_one, of_several = (
+        (_LOSS_FROM, _LOSS_FROM_SEVERAL) if slower else (_GAIN_FROM, _GAIN_FROM_SEVERAL)
+    )
+    told = (of_several if are_several else of_one).parts(
         share=share, n=len(members), pattern=pattern
     )
     apart = engines_differ(comparison.baseline, comparison.candidate)
@@ -183,7 +196,7 @@ def headline_and_rest(comparison: Comparison) -> tuple[tuple[Part, ...], tuple[P
 
 
 def fusion_sentence(comparison: Comparison) -> str:
-    """'93 % of what faster groups save comes from 52 Conv + BatchNormalization groups. …'."""
+    """'93 % of what faster groups save comes from 52 groups that begin with Conv + …'."""
     return "".join(part.text for part in fusion_parts(comparison))
 
 
