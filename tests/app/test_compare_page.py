@@ -222,7 +222,7 @@ def test_means_of_many_iterations_are_no_single_run(start: Start) -> None:
     told = [text.value for text in (*page.caption, *page.markdown)]
     shown = " ".join([headline(page), *texts(page), *told]).replace("\u202f", " ")
     assert "Means of 1 600 and 4 216 iterations, so the noise is unknown." in shown
-    assert "Profiled wall time, means of 1 600 and 4 216 iterations, not paired." in shown
+    assert "Sum of operator times, means of 1 600 and 4 216 iterations, not paired." in shown
     assert "single run" not in shown and "one run each" not in shown
 
 
