@@ -266,14 +266,6 @@ class Column:
             return self._below(change, signed=True)
         return self.number(shown * self.scale, signed=True)
 
-    def changed(
-        self, before: float | None, after: float | None, change: float | None
-    ) -> tuple[str, str, str]:
-        """Return two values and their change, with units."""
-        told = self.change(before, after, change)
-        told = told if told == MISSING else f"{told} {self.unit}"
-        return self.text(before), self.text(after), told
-
     def text(self, value: float | None, *, signed: bool = False) -> str:
         """Return a value with its unit."""
         number = self.number(value, signed=signed)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fusescope.analysis import units
+from fusescope.analysis.report.explanation.rows import SideColumns
 from fusescope.analysis.units import column_of
 
 NS = 1.0
@@ -48,11 +49,21 @@ def test_a_missing_value_and_a_size() -> None:
 def test_a_change_is_the_difference_of_what_is_shown() -> None:
     """10.44 - 3.16 = 7.28: 10.4 and 3.2 are 7.2 apart."""
     column = column_of([10.44 * MS, 3.16 * MS])
-    assert column.changed(10.44 * MS, 3.16 * MS, -7.28 * MS) == ("10.4 ms", "3.2 ms", "−7.2 ms")
+    assert column.change(10.44 * MS, 3.16 * MS, -7.28 * MS) == "−7.2"
     # Two that read alike did change; one that is not of these two is itself.
-    assert column.changed(3.16 * MS, 3.17 * MS, 0.01 * MS)[2] == "+<0.1 ms"
-    assert column.changed(3.16 * MS, 3.17 * MS, -2.0 * MS)[2] == "−2.0 ms"
-    assert column.changed(3.16 * MS, None, None) == ("3.2 ms", "–", "–")
+    assert column.change(3.16 * MS, 3.17 * MS, 0.01 * MS) == "+<0.1"
+    assert column.change(3.16 * MS, 3.17 * MS, -2.0 * MS) == "−2.0"
+    assert column.change(3.16 * MS, None, None) == "–"
+
+
+def test_the_change_of_a_row_reads_as_its_sentence() -> None:
+    """186.2 and 199.52 us are 13.32 apart: +13.3 us, whatever 186 and 200 are."""
+    columns = SideColumns.of([(186_200.0, 199_520.0)])
+    assert columns.texts(186_200.0, 199_520.0) == ("186 µs", "200 µs", "+13.3 µs")
+    # Of several rows the changes share a unit of their own.
+    columns = SideColumns.of([(50_000.0, 1_400_000.0), (20_000.0, 18_120.0)])
+    assert columns.texts(20_000.0, 18_120.0) == ("20 µs", "18 µs", "−1.9 µs")
+    assert columns.texts(50_000.0, 1_400_000.0)[2] == "+1\u202f350.0 µs"
 
 
 TIMES = st.floats(1e-3, 1e12)

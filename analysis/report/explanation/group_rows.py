@@ -14,13 +14,12 @@ from fusescope.analysis.report.explanation.rows import (
     ChangeRow,
     ExplainedRows,
     KernelRow,
-    column_of_sides,
+    SideColumns,
     kind_of_change,
     rest_row,
 )
 from fusescope.analysis.report.text import signed_duration, unbroken_parts
 from fusescope.analysis.text import clean_text
-from fusescope.analysis.units import Column
 from fusescope.analysis.wording.fusion import rows as words
 from fusescope.analysis.wording.multiple.ladder import ladder_parts
 
@@ -120,13 +119,13 @@ def _groups(comparison: Comparison, key: str, names: Mapping[int, str]) -> tuple
     shown = of_pattern.head(MAX_KERNELS).to_dict("records")
     times = of_pattern[["before_ns", "after_ns"]].astype(float)
     both = list(times.itertuples(index=False, name=None))
-    column = column_of_sides(both)
-    more = rest_row(both[MAX_KERNELS:], column)
-    return (*(_group(row, names, column) for row in shown), *more)
+    columns = SideColumns.of(both)
+    more = rest_row(both[MAX_KERNELS:], columns)
+    return (*(_group(row, names, columns) for row in shown), *more)
 
 
-def _group(row: Mapping[Any, Any], names: Mapping[int, str], column: Column) -> KernelRow:
+def _group(row: Mapping[Any, Any], names: Mapping[int, str], columns: SideColumns) -> KernelRow:
     took, takes = float(row["before_ns"]), float(row["after_ns"])
-    before, after, change = column.changed(took, takes, takes - took)
+    before, after, change = columns.texts(took, takes)
     group = int(row["group"])
     return KernelRow(names[group], before, "", after, "", change, group)

@@ -187,15 +187,15 @@ class _Maker:
         if change.code == "outlier":
             return (self._long_one(change),)
         times = [(_ns(before.get(name)), _ns(after.get(name))) for name in names]
-        column = column_of_sides(times)
+        columns = SideColumns.of(times)
         side = change.values.get("some_side")  # whose mean is that of few units
         shown = tuple(
-            _idle_row(words.name_of(change, name), *both, column)
+            _idle_row(words.name_of(change, name), *both, columns)
             if change.code == "idle"
-            else self._kernel(name, before.get(name), after.get(name), side, column)
+            else self._kernel(name, before.get(name), after.get(name), side, columns)
             for name, both in zip(names[:MAX_KERNELS], times, strict=False)
         )
-        return (*shown, *rest_row(times[MAX_KERNELS:], column))
+        return (*shown, *rest_row(times[MAX_KERNELS:], columns))
 
     def _long_one(self, change: Change) -> KernelRow:
         """Return the row of one long execution: what it takes longer than the others, and how long
@@ -215,10 +215,10 @@ class _Maker:
         before: KernelTime | None,
         after: KernelTime | None,
         uneven: object,
-        column: Column,
+        columns: SideColumns,
     ) -> KernelRow:
         took, takes = _ns(before), _ns(after)
-        times = column.changed(took, takes, takes - took)
+        times = columns.texts(took, takes)
         return KernelRow(
             clean_text(name, MAX_NAME),
             times[0] if before else "",
@@ -230,26 +230,45 @@ class _Maker:
         )
 
 
-def column_of_sides(times_ns: Sequence[tuple[float, float]]) -> Column:
-    """Return the unit that times on both sides and their changes share."""
-    return column_of(ns for before, after in times_ns for ns in (before, after, after - before))
+@dataclass(frozen=True)
+class SideColumns:
+    """The unit that times on both sides share, and that of their changes: a change reads as the
+    sentence above says it, also where the times beside it are rounded further."""
+
+    times: Column
+    changes: Column
+
+    @classmethod
+    def of(cls, times_ns: Sequence[tuple[float, float]]) -> SideColumns:
+        """Return the units of these times of both sides."""
+        return cls(
+            column_of(ns for both in times_ns for ns in both),
+            column_of(after - before for before, after in times_ns),
+        )
+
+    def texts(self, before: float, after: float) -> tuple[str, str, str]:
+        """Return a time on both sides and its change, with units."""
+        change = self.changes.text(after - before, signed=True)
+        return self.times.text(before), self.times.text(after), change
 
 
-def rest_row(times_ns: Sequence[tuple[float, float]], column: Column) -> tuple[KernelRow, ...]:
+def rest_row(
+    times_ns: Sequence[tuple[float, float]], columns: SideColumns
+) -> tuple[KernelRow, ...]:
     """Return the row of all that are not shown, by the times of each on both sides; none where all
     are."""
     if not times_ns:
         return ()
     took, takes = (sum(each) for each in zip(*times_ns, strict=True))
-    before, after, change = column.changed(took, takes, takes - took)
+    before, after, change = columns.texts(took, takes)
     name = words.MORE_KERNELS.text(n=len(times_ns))
     return (KernelRow(name, before if took else "", "", after if takes else "", "", change, None),)
 
 
-def _idle_row(name: str, took_ns: int, takes_ns: int, column: Column) -> KernelRow:
+def _idle_row(name: str, took_ns: int, takes_ns: int, columns: SideColumns) -> KernelRow:
     """Return the idle time under a call of the host, which is 0 on a side that has none there,
     whether or not it makes the call."""
-    took, takes, change = column.changed(took_ns, takes_ns, takes_ns - took_ns)
+    took, takes, change = columns.texts(took_ns, takes_ns)
     return KernelRow(clean_text(name, MAX_NAME), took, "", takes, "", change, None)
 
 
