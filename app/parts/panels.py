@@ -243,7 +243,9 @@ def card(
     missing = figure.baseline.value is None and figure.candidate.value is None
     before = wording.quantity_text(figure.baseline)
     basis = wording.basis_beside_others(comparison, figure)
-    was = None if missing or not change else own(say("from {before}", before=before))
+    # The browser shows this text itself, too, as a title; its only '~' strikes nothing out.
+    said = own(say("from {before}", before=before)).replace("\\~", "~")
+    was = None if missing or not change else said
     if not change and not missing:
         basis = say("baseline: {before}; {basis}", before=before, basis=basis)
     with st.container(gap="xxsmall"):

@@ -258,6 +258,9 @@ def test_two_profiles_and_what_is_known_of_them(start: Start) -> None:
 def test_a_change_of_nothing_has_no_arrow(start: Start) -> None:
     page = upload(start(), ("before.json", UNFUSED), ("after.json", UNFUSED + b"\n"))
     arrows = {card.delta: card.proto.direction for card in page.metric if card.delta}
+    before = [card.proto.delta_description for card in page.metric if card.delta]
+    # The browser also shows it as it is, as a title.
+    assert any("~" in text for text in before) and not any("\\" in text for text in before)
     assert arrows["0.0 %"] == arrows["0.0 pt"] == MetricProto.MetricDirection.Value("NONE")
 
 
