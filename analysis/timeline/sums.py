@@ -22,7 +22,7 @@ def sums(side: Mapping[str, Any], start: int, end: int) -> dict[str, Any]:
     last = min(end, side["dur_ns"])
     begins = np.asarray(calls["start_ns"], dtype="int64")
     ends = begins + np.asarray(calls["dur_ns"], dtype="int64")
-    at = np.flatnonzero((begins < last) & (ends > start))
+    at = np.flatnonzero((begins < last) & ((ends > start) | (begins >= start)))
     first, stop = np.maximum(begins[at], start), np.minimum(ends[at], last)
     time = stop - first
     op = np.asarray(calls["op"])[at].astype("int64")

@@ -131,8 +131,11 @@ def test_zoom_by_button_drag_and_reset(show: Callable[[Any], Timeline], page: Pa
 
 def test_a_stretch_is_summed_up(show: Callable[[Any], Timeline], page: Page) -> None:
     """350 to 600 µs: 50 of Conv and 100 of BatchNormalization, 100 of nothing; the other run ends
-    at 500."""
-    timeline = show(small())
+    at 500. At 420 an execution takes no time by the clock of the file."""
+    data = small()
+    for name, value in (("op", 2), ("lane", 0), ("start_ns", 420_000), ("dur_ns", 0)):
+        data["sides"][0]["calls"][name].insert(1, value)
+    timeline = show(data)
     summary = timeline.root.get_by_role("region", name="Selected stretch of time")
     expect(summary).to_be_hidden()
     (left, y), (right, _) = timeline.at(350_000), timeline.at(600_000)
@@ -146,6 +149,7 @@ def test_a_stretch_is_summed_up(show: Callable[[Any], Timeline], page: Page) -> 
     expect(summary).to_contain_text(
         re.compile(r"unfused: something ran for 150 µs \(60\.\d %\), nothing for (99\.\d|100) µs")
     )
+    expect(summary).to_contain_text(re.compile(r"unfused: [^:]*executions: 3\."))
     expect(summary).to_contain_text("The run ends after 150 µs of it; shares are of these.")
     rows = [row.split() for row in summary.get_by_role("row").all_inner_texts()]
     assert rows[1][0] == "normalisation" and rows[1][-1] == "1"

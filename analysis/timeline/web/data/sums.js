@@ -29,7 +29,8 @@ export function sumUp(side, sideIndex, from, to) {
     let index = firstWhere(lane.count, (i) => lane.latest[i] > from);
     for (; index < lane.count && lane.start[index] < last; index++) {
       const [start, end] = [Math.max(from, lane.start[index]), Math.min(last, lane.end[index])];
-      if (end <= start) continue;
+      // What takes no time by the clock of the file is an execution, too.
+      if (end < start || (end === start && lane.start[index] < from)) continue;
       found.push([start, end]);
       const op = lane.op[index];
       const call = { side: sideIndex, lane: laneIndex, index };
