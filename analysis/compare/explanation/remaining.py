@@ -28,6 +28,7 @@ _RENAMED = 0.05  # of the time, by which the kernels of two sides that are the s
 _BATCH = 8  # times as many samples, beyond which one size stands for something else
 _EQUAL = 0.02  # of the time of a kernel, by which one of another name may differ and be it
 _FEW = 8  # kernels, by which one of another name may stand elsewhere and be it
+_ANY = ""  # the key of kernels of all classes
 _NEAR = 1.5  # times as long: other tensors that take so little more are no other work
 
 
@@ -345,9 +346,10 @@ def _pair_equal_operators(
     after: np.ndarray,
     partners: np.ndarray,
 ) -> None:
-    """Enter as partners all executions of two distinct kernels of one class that run equally often
-    and equally long on their side and near one another, where no other kernel does: they were
-    renamed. Kernels of different work, or of two ends of a unit, take as long by chance."""
+    """Enter as partners all executions of two distinct kernels of one class, as far as it is known,
+    that run equally often and equally long on their side and near one another, where no other
+    kernel does: they were renamed. Kernels of different work, or of two ends of a unit, take as
+    long by chance."""
     is_near = _nearness(before, after)
     alone: list[dict[int, list[int]]] = [{}, {}]
     for side, (of, positions) in enumerate(zip(sides, (before, after), strict=True)):
@@ -357,16 +359,27 @@ def _pair_equal_operators(
     alike: dict[tuple[str, int], list[tuple[float, list[int]]]] = {}
     for operator, others in alone[1].items():
         total = float(sides[1].ns[after[others]].sum())
-        key = sides[1].kernels[operator].op_class, len(others)
-        alike.setdefault(key, []).append((total, others))
-    for same in alike.values():
-        same.sort()
+        for op_class in (sides[1].kernels[operator].op_class, _ANY):
+            alike.setdefault((op_class, len(others)), []).append((total, others))
+    ranked: dict[tuple[str, int], list[tuple[float, list[int]]]] = {}
     for operator, columns in alone[0].items():
         took = float(sides[0].ns[before[columns]].sum())
         key = sides[0].kernels[operator].op_class, len(columns)
-        equal = _equal(alike.get(key, []), took, partners)
+        if key not in ranked:
+            ranked[key] = sorted(_of_class(alike, *key))
+        equal = _equal(ranked[key], took, partners)
         if len(equal) == 1 and is_near(before[columns], after[equal[0]]):
             partners[columns], partners[equal[0]] = equal[0], columns
+
+
+def _of_class(
+    alike: dict[tuple[str, int], list[tuple[float, list[int]]]], op_class: str, count: int
+) -> list[tuple[float, list[int]]]:
+    """Return kernels that run so often and may be of a class: where that of a side is not known,
+    all may be."""
+    if op_class == "unknown":
+        return alike.get((_ANY, count), [])
+    return [*alike.get((op_class, count), ()), *alike.get(("unknown", count), ())]
 
 
 def _nearness(before: np.ndarray, after: np.ndarray) -> Callable[[np.ndarray, np.ndarray], bool]:
