@@ -183,11 +183,12 @@ def why_not_told(verdict: Verdict) -> str:
     if verdict.reason == "no_change" and abs(verdict.latency_change or 0.0) < _NEARLY:
         return NEARLY_EQUAL.text()
     reason = CANNOT_TELL[verdict.reason].text()
-    return paragraph(reason, _stricter(verdict)) if verdict.reason == "within_noise" else reason
+    return paragraph(reason, stricter_text(verdict)) if verdict.reason == "within_noise" else reason
 
 
-def _stricter(verdict: Verdict) -> str:
-    """Why the interval is not the usual one of 95 %, which holds a change; '' where it is."""
+def stricter_text(verdict: Verdict) -> str:
+    """Return why the interval is not the usual one of 95 %, which holds a change; '' where it
+    is."""
     if verdict.shown is None or verdict.shown[0] is verdict.interval:
         return ""
     looks, candidates = verdict.shared_by

@@ -6,16 +6,23 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import fusescope.collectors.record
+from fusescope.analysis.compare.timing.verdict import Interval, Verdict
 from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
 from fusescope.analysis.messages import Message
+from fusescope.analysis.readers import read_path
+from fusescope.app.parts.recording import results
 from fusescope.app.recording import own_models, progress, recorder
+from fusescope.app.recording.recorder import Status
 from fusescope.app.sources import places
 from fusescope.app.views import record as view
 from fusescope.collectors.progress import Progress, Stage
@@ -634,3 +641,34 @@ def test_a_recording_of_several_engines_leads_to_the_page_of_engines(
     links = [link for link in page.get("page_link") if "engines=" in link.proto.query_string]
     assert [link.proto.label for link in links] == ["All engines in one table"]
     assert "two.zip" in links[0].proto.query_string
+
+
+def test_an_interval_of_another_level_says_why_beside_those_of_95(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At 95 % the interval of fused would leave 1 out, so it is that of the verdict; eager's is
+    the usual one."""
+    experiment = cast(Experiment, read_path(places.SAMPLES / "mobilenetv2.zip"))
+    verdict = Verdict(
+        outcome="cannot_tell",
+        reason="within_noise",
+        of="unprofiled_wall",
+        pairing="blocks",
+        speedup=1.02,
+        interval=Interval(1.004, 1.04),
+        corrected=Interval(0.996, 1.049),
+        noise_floor=None,
+        smallest_detectable=0.03,
+        samples=(8, 8),
+        alpha=0.0221,
+        shared_by=(3, 4),
+    )
+    usual = replace(verdict, interval=Interval(0.99, 1.04))
+    monkeypatch.setattr(results.records, "record_at", lambda _: experiment.record)
+    monkeypatch.setattr(
+        results, "paired_verdict", lambda _, __, name: verdict if name == "fused" else usual
+    )
+    lines = results._verdicts(cast(Status, SimpleNamespace(path=Path("recorded.zip"))))
+    [fused] = [line for line in lines if "97.79 %" in line]
+    assert "The interval is at a level of 0.022, for all looks and variants together" in fused
+    assert all("level" not in line for line in lines if line != fused) and len(lines) > 1

@@ -32,6 +32,7 @@ from fusescope.analysis.wording.diagnostics import (
     tables,
 )
 from fusescope.analysis.wording.diagnostics.text import NoteText
+from fusescope.analysis.wording.sentences import stricter_text
 
 
 def test_every_diagnostic_has_a_sentence() -> None:
@@ -90,6 +91,8 @@ def test_an_interval_beside_noise_is_explained_only_where_it_excludes_no_change(
     # An interval that leaves 1 out never stands beside 'cannot tell': it is that of the verdict.
     assert verdict_interval(verdict) == "97.79 % interval 0.996× to 1.049×"
     assert verdict_interval(inside) == "95 % interval 0.990× to 1.040×"
+    assert stricter_text(verdict).startswith("The interval is at a level of 0.022")
+    assert stricter_text(inside) == ""
     faster = replace(verdict, outcome="faster", reason=None)
     assert verdict_interval(faster) == "95 % interval 1.004× to 1.040×"
 

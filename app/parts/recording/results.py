@@ -8,8 +8,8 @@ import streamlit as st
 
 from fusescope.analysis import wording
 from fusescope.analysis.compare.timing.verdict import paired_verdict
-from fusescope.analysis.messages import say
-from fusescope.analysis.wording.sentences import pair_parts
+from fusescope.analysis.messages import paragraph, say
+from fusescope.analysis.wording.sentences import pair_parts, stricter_text
 from fusescope.app import state
 from fusescope.app.parts.advice import tried
 from fusescope.app.parts.several import all_engines
@@ -64,9 +64,10 @@ def _verdicts(status: Status) -> list[str]:
             parts = pair_parts(verdict, baseline, variant.name)
             interval = wording.verdict_interval(verdict)
             said = "".join(part.text for part in parts)
-            sentences.append(
+            sentence = (
                 say("{verdict:name} ({interval:name}).", verdict=said, interval=interval)
                 if interval
                 else say("{verdict:name}.", verdict=said)
             )
+            sentences.append(paragraph(sentence, stricter_text(verdict)))
     return sentences
