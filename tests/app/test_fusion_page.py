@@ -493,7 +493,7 @@ def test_the_patterns_lead_the_page_and_open_to_their_groups(
         "2 groups of Conv + BatchNormalization + Relu run as FusedConv: −80.0 µs per run."
     )
     assert [each["name"] for each in fused["kernels"]] == ["first", "second"]
-    assert fused["kernels"][1]["cells"] == [["160 µs", ""], ["120 µs", ""], ["−40 µs", ""]]
+    assert fused["kernels"][1]["cells"] == [["160 µs", ""], ["120 µs", ""], ["−40.0 µs", ""]]
     assert rows["moreTitle"] == "1 other pattern"
     captions = [caption.value for caption in page.caption]
     assert any("groups −80.0 µs, slow executions +831 µs" in text for text in captions), captions
