@@ -258,7 +258,7 @@ class Column:
         own value."""
         if before is None or after is None or not change or math.isnan(before + after + change):
             return self.number(change, signed=True)
-        if abs(after - before - change) > 1e-6 * max(abs(before), abs(after)):
+        if abs(after - before - change) > self.step / 2:
             return self.number(change, signed=True)  # another change than of these two
         first, second = (round(value / self.scale, self.digits) for value in (before, after))
         shown = round(second - first, self.digits)
@@ -270,6 +270,15 @@ class Column:
         """Return a value with its unit."""
         number = self.number(value, signed=signed)
         return number if number == MISSING else f"{number} {self.unit}"
+
+    @property
+    def step(self) -> float:
+        """What the last place of a number stands for."""
+        return self.scale / 10.0**self.digits
+
+    def shown(self, value: float) -> float:
+        """Return a value as it is read."""
+        return round(value / self.scale, self.digits) * self.scale
 
     def _below(self, value: float, *, signed: bool) -> str:
         sign = MINUS if value < 0 else "+" if signed else ""
@@ -290,7 +299,37 @@ def column_of(values: Iterable[float | None], scales: Scales = TIMES) -> Column:
     digits, least = first, min(known) / scale
     while digits < first + _MOST_MORE and least < (_CLEAR - 0.5) * 10.0**-digits:
         digits += 1
-    smaller = [found for found in scales if found[0] < scale]
+    return _column(scale, unit, digits, scales)
+
+
+def _column(scale: float, unit: str, digits: int, scales: Scales) -> Column:
+    """Return a column with so many digits, three of them in the next smaller unit where there is
+    one."""
+    smaller = [each for each in scales if each[0] < scale]
     if digits >= 3 and smaller:
         (scale, unit), digits = smaller[-1], digits - 3
     return Column(scale, unit, 0 if unit == "B" else digits)
+
+
+def columns_apart(pairs: Sequence[tuple[float, float]]) -> tuple[Column, Column]:
+    """Return the unit that durations in ns on two sides share, and that of their changes.
+
+    A change is rounded by itself, as sentences say it. Where the difference of the durations beside
+    it would read otherwise, they have a digit or two more, as of `durations_apart`.
+    """
+    first = column_of(ns for both in pairs for ns in both)
+    changes = column_of(after - before for before, after in pairs)
+    for more in range(3):
+        durations = _column(first.scale, first.unit, first.digits + more, TIMES)
+        if all(_reads_apart(durations, changes, *both) for both in pairs):
+            break
+    return durations, changes
+
+
+def _reads_apart(durations: Column, changes: Column, before: float, after: float) -> bool:
+    """Return True where two durations as shown are as far apart as their change says, or are shown
+    with a coarser last place than it."""
+    if changes.step < durations.step * 0.999:
+        return True
+    apart = durations.shown(after) - durations.shown(before)
+    return abs(changes.shown(after - before) - apart) <= changes.step * 0.501

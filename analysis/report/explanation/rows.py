@@ -16,7 +16,7 @@ from fusescope.analysis.report.explanation.product_rows import ProductTable, pro
 from fusescope.analysis.report.text import signed_duration, unbroken_parts
 from fusescope.analysis.text import clean_text
 from fusescope.analysis.timeline.highlight import Highlight, ShownChange
-from fusescope.analysis.units import Column, column_of
+from fusescope.analysis.units import Column
 from fusescope.analysis.wording.explanation import (
     change_parts,
     detail_parts,
@@ -232,8 +232,7 @@ class _Maker:
 
 @dataclass(frozen=True)
 class SideColumns:
-    """The unit that times on both sides share, and that of their changes: a change reads as the
-    sentence above says it, also where the times beside it are rounded further."""
+    """The unit that times on both sides share, and that of their changes."""
 
     times: Column
     changes: Column
@@ -241,10 +240,7 @@ class SideColumns:
     @classmethod
     def of(cls, times_ns: Sequence[tuple[float, float]]) -> SideColumns:
         """Return the units of these times of both sides."""
-        return cls(
-            column_of(ns for both in times_ns for ns in both),
-            column_of(after - before for before, after in times_ns),
-        )
+        return cls(*units.columns_apart(times_ns))
 
     def texts(self, before: float, after: float) -> tuple[str, str, str]:
         """Return a time on both sides and its change, with units."""
