@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 MISSING = "–"
@@ -252,20 +252,6 @@ class Column:
             return self._below(value, signed=signed)
         return grouped(value / self.scale, f"+{form}" if signed and value else form)
 
-    def change(self, before: float | None, after: float | None, change: float | None) -> str:
-        """Return the change from one value to another without its unit, as they read: where it is
-        that of these two, the difference of what is shown, less than one of the last place from its
-        own value."""
-        if before is None or after is None or not change or math.isnan(before + after + change):
-            return self.number(change, signed=True)
-        if abs(after - before - change) > self.step / 2:
-            return self.number(change, signed=True)  # another change than of these two
-        first, second = (round(value / self.scale, self.digits) for value in (before, after))
-        shown = round(second - first, self.digits)
-        if shown * change <= 0:
-            return self._below(change, signed=True)
-        return self.number(shown * self.scale, signed=True)
-
     def text(self, value: float | None, *, signed: bool = False) -> str:
         """Return a value with its unit."""
         number = self.number(value, signed=signed)
@@ -299,37 +285,41 @@ def column_of(values: Iterable[float | None], scales: Scales = TIMES) -> Column:
     digits, least = first, min(known) / scale
     while digits < first + _MOST_MORE and least < (_CLEAR - 0.5) * 10.0**-digits:
         digits += 1
-    return _column(scale, unit, digits, scales)
-
-
-def _column(scale: float, unit: str, digits: int, scales: Scales) -> Column:
-    """Return a column with so many digits, three of them in the next smaller unit where there is
-    one."""
-    smaller = [each for each in scales if each[0] < scale]
+    smaller = [found for found in scales if found[0] < scale]
     if digits >= 3 and smaller:
         (scale, unit), digits = smaller[-1], digits - 3
     return Column(scale, unit, 0 if unit == "B" else digits)
 
 
 def columns_apart(pairs: Sequence[tuple[float, float]]) -> tuple[Column, Column]:
-    """Return the unit that durations in ns on two sides share, and that of their changes.
-
-    A change is rounded by itself, as sentences say it. Where the difference of the durations beside
-    it would read otherwise, they have a digit or two more, as of `durations_apart`.
-    """
-    first = column_of(ns for both in pairs for ns in both)
+    """Return the unit that durations in ns on two sides share, and that of their changes, each
+    rounded by itself, as sentences say it."""
+    durations = column_of(ns for both in pairs for ns in both)
     changes = column_of(after - before for before, after in pairs)
+    rows = [(before, after, after - before) for before, after in pairs]
+    return column_beside(durations, changes, rows), changes
+
+
+def column_beside(
+    values: Column, changes: Column, rows: Sequence[tuple[float, float, float]]
+) -> Column:
+    """Return the column of values on two sides beside a column of changes, for rows of (before,
+    after, change): where the difference of two values would read otherwise than their change, all
+    have a digit or two more, as of `durations_apart`."""
     for more in range(3):
-        durations = _column(first.scale, first.unit, first.digits + more, TIMES)
-        if all(_reads_apart(durations, changes, *both) for both in pairs):
-            break
-    return durations, changes
+        finer = replace(values, digits=values.digits + more)
+        if all(_reads_apart(finer, changes, *row) for row in rows):
+            return finer
+    return finer
 
 
-def _reads_apart(durations: Column, changes: Column, before: float, after: float) -> bool:
-    """Return True where two durations as shown are as far apart as their change says, or are shown
-    with a coarser last place than it."""
-    if changes.step < durations.step * 0.999:
+def _reads_apart(
+    values: Column, changes: Column, before: float, after: float, change: float
+) -> bool:
+    """Return True where two values as shown are as far apart as their change says, where their last
+    place is coarser than its, and where it is another change than of these two."""
+    is_of_these = abs(after - before - change) <= changes.step / 2  # False without a value
+    if not is_of_these or changes.step < values.step * 0.999:
         return True
-    apart = durations.shown(after) - durations.shown(before)
-    return abs(changes.shown(after - before) - apart) <= changes.step * 0.501
+    apart = values.shown(after) - values.shown(before)
+    return abs(changes.shown(change) - apart) <= changes.step * 0.501

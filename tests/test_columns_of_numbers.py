@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from fusescope.analysis import units
 from fusescope.analysis.report.explanation.rows import SideColumns
-from fusescope.analysis.units import column_of
+from fusescope.analysis.units import column_beside, column_of
 
 NS = 1.0
 US, MS = 1e3, 1e6
@@ -46,14 +47,17 @@ def test_a_missing_value_and_a_size() -> None:
     assert column_of([512, 3], units.BYTES).text(3) == "3 B"
 
 
-def test_a_change_is_the_difference_of_what_is_shown() -> None:
-    """10.44 - 3.16 = 7.28: 10.4 and 3.2 are 7.2 apart."""
+def test_values_have_the_digits_that_their_change_needs() -> None:
+    """10.44 - 3.16 = 7.28: 10.4 and 3.2 would be 7.2 apart, and −7.3 stands beside them."""
     column = column_of([10.44 * MS, 3.16 * MS])
-    assert column.change(10.44 * MS, 3.16 * MS, -7.28 * MS) == "−7.2"
-    # Two that read alike did change; one that is not of these two is itself.
-    assert column.change(3.16 * MS, 3.17 * MS, 0.01 * MS) == "+<0.1"
-    assert column.change(3.16 * MS, 3.17 * MS, -2.0 * MS) == "−2.0"
-    assert column.change(3.16 * MS, None, None) == "–"
+    rows = [(10.44 * MS, 3.16 * MS, -7.28 * MS)]
+    finer = column_beside(column, column, rows)
+    assert [finer.text(value) for value in rows[0][:2]] == ["10.44 ms", "3.16 ms"]
+    assert column.number(-7.28 * MS, signed=True) == "−7.3"
+    # Of another change than of these two, of a missing value, and where it reads so, none.
+    for row in ((3.16 * MS, 3.17 * MS, -2.0 * MS), (3.16 * MS, math.nan, math.nan),
+                (5.0 * MS, 3.0 * MS, -2.0 * MS)):  # fmt: skip
+        assert column_beside(column, column, [row]) == column
 
 
 def test_the_change_of_a_row_reads_as_its_sentence() -> None:
@@ -93,11 +97,13 @@ def test_the_order_of_what_is_shown_is_that_of_values_and_none_is_zero(
 
 
 @given(TIMES, TIMES)
-def test_a_change_has_its_sign_and_is_within_a_last_place(before: float, after: float) -> None:
-    column = column_of([before, after])
-    change = after - before
-    told = column.change(before, after, change)
+def test_a_change_has_its_sign_and_is_what_values_are_apart(before: float, after: float) -> None:
+    column, change = column_of([before, after, after - before]), after - before
+    told = column.number(change, signed=True)
     place = 10.0**-column.digits
     if change:
         assert value_of(told) * change > 0
-    assert abs(value_of(told) - change / column.scale) <= place * 1.01 + abs(change) / 1e12
+    assert abs(value_of(told) - change / column.scale) <= place * 0.51 + abs(change) / 1e12
+    beside = column_beside(column, column, [(before, after, change)])
+    apart = (beside.shown(after) - beside.shown(before)) / column.scale
+    assert abs(column.shown(change) / column.scale - apart) <= place * 0.511 + abs(apart) / 1e12

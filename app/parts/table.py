@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -20,7 +19,7 @@ from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.messages import Message, language, say
 from fusescope.analysis.metrics.counters import MEASURES
 from fusescope.analysis.operators.short_names import short_names
-from fusescope.analysis.units import Column, column_of
+from fusescope.analysis.units import Column, column_beside, column_of
 from fusescope.analysis.wording import FIGURES
 from fusescope.analysis.wording.counted import Runs, runs_of
 from fusescope.app import state
@@ -127,8 +126,8 @@ def _number(format_: str, value: float) -> str:
     return format_ % value if "e" in form else f"{units.grouped(value, f'{form}f')}{end}"
 
 
-def _in_column(column: Column, changes: Mapping[float, str], us: float, *, is_change: bool) -> str:
-    return changes.get(us) or column.number(us * _STORED, signed=is_change)
+def _in_column(column: Column, us: float, *, is_change: bool) -> str:
+    return column.number(us * _STORED, signed=is_change)
 
 
 def _in_unit(head: Head, unit: str) -> Head:
@@ -157,7 +156,8 @@ class Table:
     marks: dict[int, pd.Series] = field(default_factory=dict)
     measured: set[int] = field(default_factory=set)  # columns of times and sizes
     signed: set[int] = field(default_factory=set)  # columns of changes
-    changes: dict[int, dict[float, str]] = field(default_factory=dict)  # as read, by their value
+    # Of a column of changes: before, after and change of each row.
+    changes: dict[int, list[tuple[float, float, float]]] = field(default_factory=dict)
     first: int = 0  # how many columns stand before those by choice; 0: there is no choice
     behind: set[int] = field(default_factory=set)  # first columns that are drawn behind figures
     runs: Runs = ALL_RUNS
@@ -211,7 +211,7 @@ class Table:
     def _written(self) -> dict[int, Text]:
         """How a cell of each column is written."""
         shared: dict[int, Text] = {
-            i: partial(_in_column, column, self.changes.get(i, {}), is_change=i in self.signed)
+            i: partial(_in_column, column, is_change=i in self.signed)
             for i, column in self._shared.items()
         }
         return {**self.texts, **shared}
@@ -232,6 +232,10 @@ class Table:
             values = [us * _STORED for i in places for us in columns[i].tolist()]
             column = column_of(values, _SCALES[group.unit or head.unit])
             found |= dict.fromkeys(places, column)
+            change = next((i for i in places if i in self.changes), None)
+            if change is not None:
+                finer = column_beside(column, column, self.changes[change])
+                found |= dict.fromkeys((i for i in places if i != change), finer)
         return found
 
     @property
@@ -362,16 +366,12 @@ class Table:
         return self
 
     def apart(self, group: Head, heads: tuple[Head, Head, Head]) -> None:
-        """Write the change of two durations as the difference of what is shown of them; these
-        three are all columns of the group."""
+        """Let two durations have the digits that their change beside them needs; these three are
+        all columns of the group."""
         columns = list(self.columns)
         at = [columns.index((group.key, head.key)) for head in heads]
-        if len(self.columns[columns[at[0]]]) * MIN_COLUMNS > MAX_DRAWN:
-            return
-        values = [(self.columns[columns[i]] * _STORED).tolist() for i in at]
-        column = column_of(chain.from_iterable(values), _SCALES[group.unit])
-        shown = map(column.change, *values)
-        self.changes[at[-1]] = dict(zip(self.columns[columns[at[-1]]], shown, strict=True))
+        values = ((self.columns[columns[i]] * _STORED).tolist() for i in at)
+        self.changes[at[-1]] = list(zip(*values, strict=True))
 
     def counters(self, rows: pd.DataFrame) -> None:
         """Add the counters that a row has, of both sides."""
