@@ -259,7 +259,7 @@ class Column:
 
     @property
     def step(self) -> float:
-        """What the last place of a number stands for."""
+        """Return what the last place of a number stands for."""
         return self.scale / 10.0**self.digits
 
     def shown(self, value: float) -> float:

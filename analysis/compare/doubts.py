@@ -381,18 +381,18 @@ def _profiled_headline(
     if _same_file(baseline, candidate):
         return
     values: dict[str, Value] = {"of": verdict.of}
-    ran = [
+    executions = [
         round(float(operators[f"count_{role}"][~runs_nothing(side.trace, times)].sum()))
         for role, side in (("baseline", baseline), ("candidate", candidate))
         for times in [operators[f"per_run_ns_{role}"].to_numpy("float64")]
     ]
     alike = baseline.trace.meta.tool == candidate.trace.meta.tool
     alike = alike and not any(_runs_kernels(side.trace) for side in (baseline, candidate))
-    differ = abs(ran[1] - ran[0]) > _MANY_APART * max(ran)
+    differ = abs(executions[1] - executions[0]) > _MANY_APART * max(executions)
     if alike and differ and verdict.reason != "runs_unknown":
         found = causes(baseline, candidate, fusion, ledger)
-        is_fusion = ran[1] < ran[0] and found[:1] == (Cause("fusion"),)
-        values |= {"before": ran[0], "after": ran[1], "is_fusion": is_fusion}
+        is_fusion = executions[1] < executions[0] and found[:1] == (Cause("fusion"),)
+        values |= {"before": executions[0], "after": executions[1], "is_fusion": is_fusion}
     yield _note("warning", "profiled_headline", **values)
 
 

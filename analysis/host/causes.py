@@ -106,9 +106,9 @@ QUEUED = Cause("queued", "")
 
 
 class Stack(NamedTuple):
-    """What a stack shows: its innermost frame, None for none, the outermost scope, the innermost
-    range that a program marked, the innermost code of the program, and the outermost read of a
-    value of the device, each None where there is none."""
+    """A stack of the host as far as it tells a cause: its innermost frame, the outermost scope, the
+    innermost range that a program marked, the innermost code of the program, and the outermost
+    read of a value of the device; each None where there is none."""
 
     leaf: Frame | None = None
     scope: Cause | None = None
@@ -128,7 +128,7 @@ class Stack(NamedTuple):
 
     @property
     def cause(self) -> Cause:
-        """The cause that the stack shows; unknown for none."""
+        """Return the cause that the stack shows; unknown for none."""
         leaf = self.leaf
         if self.scope is not None:
             return self.scope
@@ -158,10 +158,10 @@ class Stack(NamedTuple):
 
 def cause_of(stack: Iterable[Frame]) -> Cause:
     """The cause that a stack, outermost first, shows; unknown for none."""
-    found = Stack()
+    known = Stack()
     for frame in stack:
-        found = found.around(frame)
-    return found.cause
+        known = known.around(frame)
+    return known.cause
 
 
 @lru_cache(maxsize=_MOST_NAMES)

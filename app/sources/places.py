@@ -37,7 +37,7 @@ def limits() -> Limits:
 
 
 def data_folder() -> Path:
-    """Where FuseScope keeps what is to last; made by whoever writes first."""
+    """Return where FuseScope keeps what is to last; made by whoever writes first."""
     data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     return Path(data).expanduser() / "fusescope"
 

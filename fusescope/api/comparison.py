@@ -26,7 +26,7 @@ from fusescope.api.files import write_report
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the candidate is faster, and how sure that is.
+    """The answer of a comparison: is the candidate faster, and how sure is that.
 
     `speedup` is baseline time by candidate time, with the interval `low` to `high` where the noise
     is known; `baseline_ns` and `candidate_ns` are the times of a run that it rests on. None is not
@@ -46,9 +46,9 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Two sides and the change between them. Tables are DataFrames, the largest change first; times
-    are in ns a run, changes are candidate less baseline. `content` and `paths` are what it was made
-    of; their form may change from version to version."""
+    """Two sides and the change between them. Tables are DataFrames, the largest change first;
+    times are in ns a run, changes are candidate less baseline. `content` and `paths` are what it
+    was made of; their form may change from version to version."""
 
     content: compared.Comparison
     paths: Sequence[Path]
@@ -65,26 +65,28 @@ class Comparison:
 
     @property
     def baseline(self) -> str:
-        """The name of the baseline."""
+        """Return the name of the baseline."""
         return self.content.baseline.label
 
     @property
     def candidate(self) -> str:
-        """The name of the candidate."""
+        """Return the name of the candidate."""
         return self.content.candidate.label
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the candidate is faster, by how much, and how sure that is."""
-        found = self.content.verdict
-        low, high = (found.interval.low, found.interval.high) if found.interval else (None, None)
-        before, after = found.times_ns or (None, None)
+        """Return the verdict: outcome, speedup and interval, times and what they rest on."""
+        verdict = self.content.verdict
+        low, high = (
+            (verdict.interval.low, verdict.interval.high) if verdict.interval else (None, None)
+        )
+        before, after = verdict.times_ns or (None, None)
         return Verdict(
-            found.outcome,
-            found.reason,
+            verdict.outcome,
+            verdict.reason,
             verdict_sentence(self.content),
-            verdict_basis(found),
-            found.speedup,
+            verdict_basis(verdict),
+            verdict.speedup,
             low,
             high,
             before,
@@ -93,13 +95,13 @@ class Comparison:
 
     @property
     def text(self) -> str:
-        """The answer in a few lines: the verdict, whether to trust it, and what changed."""
+        """Return the answer in a few lines: the verdict, whether to trust it, and what changed."""
         return "\n".join(answer_lines(self.content))
 
     @property
     def explanation(self) -> pd.DataFrame:
-        """What changed between two traces, a cause a row with its evidence. No rows where nothing
-        did, and of recordings, whose `ledger` has each fusion group."""
+        """Return what changed between two traces, a cause a row with its evidence; no rows where
+        nothing did, and of recordings, whose `ledger` has each fusion group."""
         values = explanation_values(self.content.explanation)
         changes = values["changes"] if values else []
         rows = [
@@ -110,28 +112,28 @@ class Comparison:
 
     @property
     def figures(self) -> pd.DataFrame:
-        """One row a figure: both values with their basis, and the change."""
+        """Return one row a figure: both values with their basis, and the change."""
         return self._tables["figures"].copy()
 
     @property
     def operators(self) -> pd.DataFrame:
-        """One row an operator of either side, joined where they are the same."""
+        """Return one row an operator of either side, joined where they are the same."""
         return self._tables["operators"].copy()
 
     @property
     def op_types(self) -> pd.DataFrame:
-        """One row a type of operators."""
+        """Return one row a type of operators."""
         return self._tables["op_types"].copy()
 
     @property
     def ledger(self) -> pd.DataFrame:
-        """One row a fusion group, then what else makes up the change: `gain_ns` is time saved, and
-        adds up to the time saved by a run."""
+        """Return one row a fusion group, then what else makes up the change: `gain_ns` is time
+        saved, and adds up to the time saved by a run."""
         return self._tables["fusion_ledger"].copy()
 
     @property
     def diagnostics(self) -> pd.DataFrame:
-        """What speaks against the answer, and what else was noticed."""
+        """Return what speaks against the answer, and what else was noticed."""
         return tables.table_of(diagnostics(self.content.diagnostics), tables.DIAGNOSTIC)
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,8 +142,8 @@ class Comparison:
         return comparison_values(self.content)
 
     def report(self, path: str | PathLike[str], *, redact: bool = False) -> Path:
-        """Write the HTML report, and return where it is; `redact` leaves out user names, host names
-        and absolute paths. Raises FuseScopeError where it cannot be written."""
+        """Write the HTML report, and return where it is; `redact` leaves out user names, host
+        names and absolute paths. Raises FuseScopeError where it cannot be written."""
         from fusescope.analysis.redaction import redacted_sides
         from fusescope.analysis.report.html import report_html
 

@@ -25,7 +25,7 @@ from fusescope.api.files import write_report
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace:
-    """What one file of a profiler says, or one variant of a recording.
+    """One file of a profiler as it was read, or one variant of a recording.
 
     `content` is what was read of the file, `chosen` the variant, process or device of it that was
     asked for, `path` where it lies; their form may change from version to version. Tables are
@@ -38,12 +38,13 @@ class Trace:
 
     @cached_property
     def side(self) -> Side:
-        """The side of a comparison that it is."""
+        """Return the side of a comparison that it is."""
         return side_of(self.content, self.chosen)
 
     @cached_property
     def subject(self) -> Subject:
-        """What findings are about: a trace by its units of work, a variant with its baseline."""
+        """Return what findings are about: a trace by its units of work, a variant with its
+        baseline."""
         return advised(self.content, self._part)
 
     def __repr__(self) -> str:
@@ -58,68 +59,69 @@ class Trace:
 
     @property
     def name(self) -> str:
-        """The name of the file or variant."""
+        """Return the name of the file or variant."""
         return self.side.label
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The variants of the recording, or the processes or devices of the file."""
+        """Return the variants of the recording, or the processes or devices of the file."""
         if isinstance(self.content, Experiment):
             return tuple(self.content.record.names)
         return tuple(self.content.units)
 
     @property
     def format(self) -> str:
-        """The code of the format, as docs/formats.md lists it."""
+        """Return the code of the format, as docs/formats.md lists it."""
         return self.side.trace.meta.format
 
     @property
     def tool(self) -> str:
-        """The profiler that wrote the file."""
+        """Return the profiler that wrote the file."""
         return self.side.trace.meta.tool
 
     @property
     def device(self) -> str | None:
-        """The device that it ran on, None where the file does not say it."""
+        """Return the device that it ran on, None where the file does not say it."""
         return self.side.trace.meta.device
 
     @property
     def runs(self) -> pd.DataFrame:
-        """One row a run: its kind, start and duration, and whether it was profiled."""
+        """Return one row a run: its kind, start and duration, and whether it was profiled."""
         return self.side.trace.runs.copy()
 
     @property
     def operators(self) -> pd.DataFrame:
-        """One row a distinct operator: its name, type, shapes, FLOPs and bytes."""
+        """Return one row a distinct operator: its name, type, shapes, FLOPs and bytes."""
         return self.side.trace.operators.copy()
 
     @property
     def calls(self) -> pd.DataFrame:
-        """One row an execution; `operator` is its row in `operators`, `run` that in `runs`."""
+        """Return one row an execution; `operator` is its row in `operators`, `run` that in
+        `runs`."""
         return self.side.trace.calls.copy()
 
     @property
     def diagnostics(self) -> pd.DataFrame:
-        """What was dropped, repaired or noticed: severity, code, count and a sentence."""
+        """Return what was dropped, repaired or noticed: severity, code, count and a sentence."""
         return tables.table_of(diagnostics(self.side.trace.diagnostics), tables.DIAGNOSTIC)
 
     @property
     def explanation(self) -> pd.DataFrame:
-        """What need not be in a unit of work, the largest first, with its time a unit and its
-        evidence. No rows where nothing was found, where the file ends early, and of a variant of a
-        recording, of which `fusescope.findings` says it."""
+        """Return what need not be in a unit of work, the largest first, with its time a unit and
+        its evidence. No rows where nothing was found, where the file ends early, and of a
+        variant of a recording, of which `fusescope.findings` says it."""
         values = self._values
         return tables.table_of(values["changes"] if values else (), tables.SAVING)
 
     @property
     def sentence(self) -> str:
-        """What a unit of work takes and goes to; '' where the file does not say it."""
+        """Return what a unit of work takes and goes to; '' where the file does not say it."""
         values = self._values
         return str(values["sentence"]) if values else ""
 
     def report(self, path: str | PathLike[str], *, redact: bool = False) -> Path:
-        """Write the HTML report, and return where it is; `redact` leaves out user names, host names
-        and absolute paths. Raises FuseScopeError where it cannot be written."""
+        """Write the HTML report, and return where it is; `redact` leaves out user names, host
+        names and absolute paths. Raises FuseScopeError where it cannot be written."""
         from fusescope.analysis.redaction import redacted
         from fusescope.analysis.report.one_trace.html import trace_html
 
@@ -129,7 +131,7 @@ class Trace:
 
     @property
     def _part(self) -> str | None:
-        """The variant, process or device of its file that it is; None where that has one."""
+        """Return the variant, process or device of its file that it is; None where that has one."""
         if isinstance(self.content, Experiment):
             return self.side.label
         return self.side.trace.meta.variant if self.content.others else None

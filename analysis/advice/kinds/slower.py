@@ -50,8 +50,8 @@ def fused_slower(subject: Subject) -> Answer:
     table = comparison.ledger.rows
     hurting = table[table["hurts"].to_numpy(dtype=bool)]
     patterns = hurting.groupby(["pattern", "becomes", "kind"], sort=False)
-    found = (_of_pattern(subject, comparison, rows) for _, rows in patterns)
-    return tuple(finding for finding in found if finding is not None)
+    findings = (_of_pattern(subject, comparison, rows) for _, rows in patterns)
+    return tuple(finding for finding in findings if finding is not None)
 
 
 def _of_pattern(subject: Subject, comparison: Comparison, rows: pd.DataFrame) -> Finding | None:

@@ -98,8 +98,8 @@ def _classes(
     classes = trace.operators["op_class"].astype(str)
     of_calls = classes.to_numpy()[trace.calls["operator"].to_numpy()[chosen]]
     times = trace.calls["dur_ns"][chosen].groupby(of_calls).sum().sort_values(ascending=False)
-    found = tuple((str(name), ns / units.count) for name, ns in times.items() if ns)
-    return found if len(found) > 1 else ()
+    classes_ns = tuple((str(name), ns / units.count) for name, ns in times.items() if ns)
+    return classes_ns if len(classes_ns) > 1 else ()
 
 
 def _with_times(found: Costliest, times: dict[tuple[str, ...], float], count: int) -> Costliest:

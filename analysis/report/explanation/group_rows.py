@@ -34,10 +34,10 @@ def group_rows(comparison: Comparison) -> ExplainedRows | None:
     ledger = comparison.ledger
     if not ledger.has_gains:
         return None
-    ran = ledger.rows[["operators_baseline", "operators_candidate"]].sum(axis=1) > 0
+    has_operators = ledger.rows[["operators_baseline", "operators_candidate"]].sum(axis=1) > 0
     is_known = ledger.patterns["gain_ns"].notna()
     # Of what ran on neither side nothing is said: it did not stop running.
-    is_known &= ledger.patterns["key"].isin(ledger.rows["key"][ran])
+    is_known &= ledger.patterns["key"].isin(ledger.rows["key"][has_operators])
     patterns = ledger.patterns[is_known].to_dict("records")
     if not patterns:
         return None

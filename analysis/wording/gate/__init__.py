@@ -173,8 +173,8 @@ def change_lines(judged: Sequence[Judged]) -> list[str]:
 
 
 def cause_lines(judged: Sequence[Judged]) -> list[str]:
-    """What makes a unit of work slower where a condition on that is true, a line a cause, the
-    largest first; at most SHOWN_CHANGES, and how many are left."""
+    """Return what makes a unit of work slower where a condition on that is true, a line a cause,
+    the largest first; at most SHOWN_CHANGES, and how many are left."""
     failed = [one for one in judged if one.outcome == "failed" and one.unit is not None]
     if not failed or failed[0].unit is None:
         return []
