@@ -3,7 +3,7 @@ terminal prints as JSON, shorter. Names of users, hosts and paths are left out."
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -68,19 +68,27 @@ class Answers:
             "answer": answer_lines(comparison),
             "verdict": verdict_values(comparison),
             "doubts": [
-                note for note in _notes(comparison) if note["severity"] in ("warning", "error")
+                note
+                for note in diagnostics(comparison.diagnostics)
+                if note["severity"] in ("warning", "error")
             ],
         }
         explanation = explanation_values(comparison.explanation)
         if explanation is None:
-            return {**values, "groups": _groups(comparison)[:_CAUSES]}
-        changes = explanation["changes"][:_CAUSES]
-        return {**values, "changes": [_picked(change, _CHANGE) for change in changes]}
+            groups = _groups(comparison)
+            return {**values, "groups": groups[:_CAUSES], "more_groups": _beyond(groups, _CAUSES)}
+        changes = explanation["changes"]
+        return {
+            **values,
+            "changes": [_picked(change, _CHANGE) for change in changes[:_CAUSES]],
+            "more_changes": _beyond(changes, _CAUSES),
+        }
 
     def explain(self, baseline: str, candidate: str, variants: tuple[str, str]) -> dict[str, Any]:
         """Return all changes between two sides with their kernels, which add up with `rest_ns`; of
         one trace alone its unit of work and what need not be in it."""
-        if not candidate and not isinstance(self.files.read(baseline), Experiment):
+        is_one = not candidate and not variants[1]
+        if is_one and not isinstance(self.files.read(baseline), Experiment):
             return self._explained(baseline, variants[0])
         comparison = self._comparison(baseline, candidate, variants)
         values = explanation_values(comparison.explanation)
@@ -104,7 +112,7 @@ class Answers:
     ) -> dict[str, Any]:
         """Return a page of operators whose name contains a text: of one trace those with most time,
         of two those whose time changed most."""
-        if candidate:
+        if candidate or variants[1]:
             comparison = self._comparison(baseline, candidate, variants)
             table, columns = comparison_tables(comparison)["operators"], list(_JOINED)
         else:
@@ -190,10 +198,6 @@ def _plain(cell: object) -> object:
     return str(cell)
 
 
-def _notes(comparison: Comparison) -> list[dict[str, Any]]:
-    return diagnostics(comparison.diagnostics)
-
-
 def _groups(comparison: Comparison) -> list[dict[str, Any]]:
     """Return the fusion groups and what else makes up the change of a recording."""
     table = comparison_tables(comparison)["fusion_ledger"]
@@ -213,7 +217,13 @@ def _with_kernels(change: Mapping[str, Any], names: tuple[str, ...]) -> dict[str
         "where": change["where"][:_KERNELS],
         "kernels_before": change["before"][:_KERNELS],
         "kernels_after": change["after"][:_KERNELS],
+        "more_kernels": {side: _beyond(change[side], _KERNELS) for side in ("before", "after")},
     }
+
+
+def _beyond(rows: Sequence[object], shown: int) -> int:
+    """Return how many rows an answer leaves out that has only so many of them."""
+    return max(0, len(rows) - shown)
 
 
 def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:

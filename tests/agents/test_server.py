@@ -12,7 +12,10 @@ from typing import Any
 from typer.testing import CliRunner
 
 from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.agents.answers import Answers
 from fusescope.app.agents.bounds import MAX_BYTES, bounded
+from fusescope.app.agents.files import Files
+from tests import two_processes
 from tests.command_line import app
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
@@ -91,7 +94,11 @@ def test_an_agent_asks_about_samples_and_reads_nothing_else(tmp_path: Path) -> N
     causes = sum(change["change_ns"] for change in explained["changes"])
     unit = explained["unit"]
     assert causes + explained["rest_ns"] == unit["after_ns"] - unit["before_ns"]
-    assert explained["changes"][0]["kernels_before"][0]["name"] == "aten::gelu"
+    fused = explained["changes"][0]
+    assert fused["kernels_before"][0]["name"] == "aten::gelu"
+    # 32 kernels became 10, of which the answer has 8 each; none of the 8 changes is left out.
+    assert fused["more_kernels"] == {"before": 24, "after": 2}
+    assert compared["more_changes"] == 0 and recorded["more_groups"] > 0
     assert [change["code"] for change in alone["changes"]] == ["idle"]
     assert {"code", "message", "try", "basis"} <= set(found["findings"][0])
     assert recorded["answer"][0].startswith("fused is ") and recorded["groups"]
@@ -139,3 +146,17 @@ def test_long_lists_are_cut_and_counted() -> None:
 def test_a_folder_that_is_not_there_is_a_sentence() -> None:
     ended = CliRunner().invoke(app, ["mcp", "no/such/folder"])
     assert isinstance(ended.exception, FuseScopeError) and ended.exception.code == "not_a_folder"
+
+
+def test_two_processes_of_one_file_are_compared_where_both_are_named(tmp_path: Path) -> None:
+    """gemm takes 200 ns in the second process instead of 100."""
+    two_processes.write(tmp_path / "two.sqlite")
+    answers = Answers(Files.below([tmp_path]))
+    names = answers.inspect("two.sqlite")["units"]
+    pair = (names[0]["name"], names[1]["name"])
+    explained = answers.explain("two.sqlite", "", pair)
+    assert abs(explained["changes"][0]["change_ns"]) == 100
+    rows = answers.operators("two.sqlite", "", pair, "gemm", 0)["operators"]
+    assert [abs(row["delta_ns"]) for row in rows] == [100]
+    alone = answers.operators("two.sqlite", "", (pair[1], ""), "gemm", 0)["operators"]
+    assert len(alone) == 1 and "delta_ns" not in alone[0]
