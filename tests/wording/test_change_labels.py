@@ -195,9 +195,10 @@ def test_a_longer_time_from_launch_to_start_is_not_said_of_the_host() -> None:
     assert found is not None
     said = change_sentence(change, found.unit).replace("**", "")
     assert "until the next kernel starts: +464 µs per step." in said
-    assert "Of that it waits 814 µs instead of 98.0 µs between launches and the starts" in said, (
-        "of 60"
-    )
+    assert (
+        "Of this, 814 µs instead of 98.0 µs pass between the launch of a kernel and its start"
+        in said
+    ), "of 60"
     assert "while the host launches" not in said
     own = replace(change, before=before[1:], after=after[1:])
     assert "while the host launches the next kernel" in change_sentence(own, found.unit)
@@ -220,7 +221,10 @@ def test_a_part_from_launch_to_start_is_said_where_it_is_much_of_a_change() -> N
     assert found is not None
     said = change_sentence(change, found.unit).replace("**", "")
     assert "while the host launches" not in said
-    assert "Of that it waits 736 µs instead of 53.5 µs between launches and the starts" in said
+    assert (
+        "Of this, 736 µs instead of 53.5 µs pass between the launch of a kernel and its start"
+        in said
+    )
     little = replace(change, change_ns=2_620_000, before=(before[1],), after=(after[1],))
     assert "each hipLaunchKernel takes 4.82 µs instead of 3.98 µs" in change_sentence(
         little, found.unit

@@ -52,11 +52,11 @@ _CAUSE: Mapping[str, Message] = MappingProxyType(
     {
         "explanation.slower": Message(
             "What changed adds up to {value:name} of the baseline's time. Each side is one "
-            "recording, so what processes differ by is in it."
+            "recording, so this includes how processes differ by chance."
         ),
         "explanation.cause": Message(
             "The costliest cause adds {value:name} of the baseline's time. Each side is one "
-            "recording, so what processes differ by is in it."
+            "recording, so this includes how processes differ by chance."
         ),
     }
 )

@@ -161,8 +161,8 @@ _OTHER_LAUNCHES_LARGEST = Message(
 # Of launching, where the time from the launch to the start is what changed.
 _IDLE_STARTING = Message(
     "The device is idle for {takes:duration} instead of {took:duration} until the next kernel "
-    "starts: **{ns:signed_duration}** {per}. Of that it waits {start_after:duration} instead of "
-    "{start_before:duration} between launches and the starts of their kernels, all together.",
+    "starts: **{ns:signed_duration}** {per}. Of this, {start_after:duration} instead of "
+    "{start_before:duration} pass between the launch of a kernel and its start, in total.",
 )
 # Of two files, of which one does not show the host.
 _IDLE_OF_SIDE = (
