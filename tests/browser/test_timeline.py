@@ -378,6 +378,9 @@ def test_names_of_nested_calls_are_not_written_over_each_other(
     ]
     calls = [(0, 0, 600_000), (1, 2_000, 590_000), (2, 4_000, 580_000), (3, 600_000, 400_000)]
     show(payload(side("baseline", operators, calls)))
+    wait_until(
+        page, lambda: page.evaluate("texts.length") > 0
+    )  # the page draws in a frame of its own
     drawn = {
         (text, left, right)
         for text, left, right, _ in page.evaluate("texts")

@@ -103,7 +103,7 @@ def test_two_traces_fail_with_causes_an_annotation_and_files(tmp_path: Path) -> 
     assert done.code == 1 and done.outputs["outcome"] == "failed"
     [annotation] = commands(done.printed)
     assert annotation.startswith("::error title=FuseScope::The gate failed: 1 of its 2 conditions")
-    assert "one recording, so what processes differ by is in it.%0A" in annotation
+    assert "one recording, so this includes how processes differ by chance.%0A" in annotation
     assert "No longer fused in 14 places" in done.printed
     assert done.summary.startswith("before\n### The gate failed")
     assert set(done.files) == {"gate.html", "gate.xml", "gate.txt", "log.txt"}
