@@ -37,6 +37,7 @@ from fusescope.collectors.recording import quiet, several
 from fusescope.collectors.recording.blocks import LOOKS, ROUNDS, WARMUP_ROUNDS
 from fusescope.collectors.recording.budget import Deadline
 from fusescope.collectors.recording.facts import model_facts
+from fusescope.collectors.recording.model_blocks import ModelBlocks
 from fusescope.collectors.recording.preparation import OnProgress, Preparation, prepare
 from fusescope.collectors.recording.refused import NothingTried
 from fusescope.collectors.recording.request import MAX_THREADS_PER_CORE, Recording
@@ -338,20 +339,23 @@ class _Recorder:
             task = "release_block" if job.libraries else "block"
             return self._crew.run(task, job, BlockMeasured, longest_s)
 
-        return Series(
+        blocks = ModelBlocks(
             settings=prepared.settings,
             lanes=prepared.lanes,
             seed=recording.seed,
-            rounds=recording.rounds or ROUNDS,
             profiled_rounds=recording.profiled_rounds,
+            run_worker=run_block,
+            libraries=prepared.sharing.libraries,
+            are_several=bool(recording.runtimes),
+        )
+        return Series(
+            rounds=recording.rounds or ROUNDS,
             looks=(recording.blocks,) if recording.blocks else LOOKS,
             folder=folder,
             cost=cost,
             deadline=deadline,
             quiet_reference=quiet.stored(self._quiet_key),
-            run_worker=run_block,
-            libraries=prepared.sharing.libraries,
-            are_several=bool(recording.runtimes),
+            measure=blocks.measure,
         )
 
     def _record(self, stopped: Stopped, load_after: float | None = None) -> ExperimentRecord:

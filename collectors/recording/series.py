@@ -6,12 +6,10 @@ import math
 import shutil
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
-
-import msgspec
 
 from fusescope.analysis.experiment import Profile, Samples
 from fusescope.collectors.recording import quiet
@@ -22,41 +20,28 @@ from fusescope.collectors.recording.blocks import (
     WARMUP_ROUNDS,
     may_replace,
     next_look,
-    plan_block,
 )
 from fusescope.collectors.recording.budget import BlockCost, Deadline
-from fusescope.collectors.variants import file_name, is_alone, uses_device
-from fusescope.collectors.workers.jobs import (
-    BlockJob,
-    BlockMeasured,
-    Lane,
-    ProfiledRuns,
-    SessionSettings,
-)
+from fusescope.collectors.variants import file_name
+from fusescope.collectors.workers.jobs import BlockMeasured, Lane, ProfiledRuns
 
 Stopped = Literal["decided", "blocks", "seconds", "interrupted"]
-RunBlock = Callable[[BlockJob], BlockMeasured]
+Measure = Callable[[Path, int, int], BlockMeasured]
 
 
 @dataclass
 class Series:
     """Complete blocks so far. `looks` are the numbers of blocks at which `enough` is asked;
-    the last one ends the recording. `libraries` are those of releases that share a process. With
-    `are_several` engines each lane has a process of its own in every block."""
+    the last one ends the recording. `measure` runs one block: its empty folder, the number of the
+    attempt, and the rounds."""
 
-    settings: SessionSettings
-    lanes: tuple[Lane, ...]
-    seed: int
     rounds: int
-    profiled_rounds: int
     looks: tuple[int, ...]
     folder: Path
     cost: BlockCost
     deadline: Deadline
     quiet_reference: float | None
-    run_worker: RunBlock
-    libraries: Mapping[str, str] = field(default_factory=dict)
-    are_several: bool = False
+    measure: Measure
     attempts: int = 0
     replaced: int = 0
     complete: list[BlockMeasured] = field(default_factory=list)
@@ -145,7 +130,7 @@ class Series:
         folder = self.folder / f"{self.attempts:04d}"
         folder.mkdir()
         started = time.monotonic()
-        measured = self._measure(folder)
+        measured = self.measure(folder, self.attempts, self.rounds)
         timed_ns = sum(sum(lane.wall_ns) for lane in measured.lanes)
         self.durations_s.append(time.monotonic() - started)
         self.cost.learn(self.durations_s[-1], timed_ns / 1e9, self.rounds)
@@ -154,50 +139,6 @@ class Series:
             shutil.rmtree(folder, ignore_errors=True)
         else:
             self.complete.append(measured)
-
-    def _measure(self, folder: Path) -> BlockMeasured:
-        are_alone = self.are_several or any(is_alone(lane.variant) for lane in self.lanes)
-        if not self.settings.spin and not (are_alone and not self.libraries):
-            return self.run_worker(self._job(self.lanes, folder))
-        # Sessions that spin steal each other's cores, and a process imports one release and one
-        # engine. Each lane has a process alone: beside others of its engine it would find colder
-        # caches than what is alone in its own.
-        order = plan_block(self.lanes, seed=self.seed, attempt=self.attempts, rounds=0).creation
-        parts: list[BlockMeasured] = []
-        for number, lane in enumerate(order):
-            own = folder / str(number)  # engines give their profiles the same names
-            own.mkdir()
-            parts += map(self.run_worker, self._jobs_alone(lane, own))
-        return BlockMeasured(
-            lanes=[lane for part in parts for lane in part.lanes],
-            profiles=[profile for part in parts for profile in part.profiles],
-        )
-
-    def _jobs_alone(self, lane: Lane, folder: Path) -> tuple[BlockJob, ...]:
-        """Those of a lane in processes of its own: on a device runs are timed as they are, and
-        profiled in another process, in which kernels are timed."""
-        job = self._job((lane,), folder)
-        if not uses_device(lane.variant):
-            return (job,)
-        timed = msgspec.structs.replace(job, profiled_variants=())
-        if not job.profiled_variants:
-            return (timed,)
-        return timed, msgspec.structs.replace(job, lanes=(), times_kernels=True)
-
-    def _job(self, lanes: tuple[Lane, ...], folder: Path) -> BlockJob:
-        return BlockJob(
-            settings=self.settings,
-            lanes=lanes,
-            seed=self.seed,
-            attempt=self.attempts,
-            rounds=self.rounds,
-            warmup_rounds=WARMUP_ROUNDS,
-            profiled_rounds=self.profiled_rounds,
-            profile_warmup_rounds=PROFILE_WARMUP_ROUNDS,
-            profiled_variants=tuple(lane.variant for lane in lanes if lane.copy == 1),
-            profiles=str(folder),
-            libraries=dict(self.libraries),
-        )
 
     def _is_loaded(self, block: BlockMeasured) -> bool:
         limit = math.inf if self.quiet_reference is None else self.quiet_reference + quiet.LOADED

@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 
 from fusescope.collectors.recording import blocks
 from fusescope.collectors.recording.budget import BlockCost, Deadline
+from fusescope.collectors.recording.model_blocks import ModelBlocks
 from fusescope.collectors.recording.series import Series
 from fusescope.collectors.runtimes import providers
 from fusescope.collectors.runtimes.onnxruntime import GraphSession
@@ -33,18 +34,16 @@ def test_on_a_device_runs_and_profiles_have_processes_of_their_own(tmp_path: Pat
             [ProfiledRuns(name, f"{job.profiles}/x.json") for name in job.profiled_variants],
         )
 
+    lanes = blocks.lanes(("unfused", "provider:cuda"), "unfused")
+    settings = SessionSettings("m", "i", (), 1, spin=False)
     made = Series(
-        settings=SessionSettings("m", "i", (), 1, spin=False),
-        lanes=blocks.lanes(("unfused", "provider:cuda"), "unfused"),
-        seed=0,
         rounds=3,
-        profiled_rounds=5,
         looks=(1,),
         folder=tmp_path,
         cost=BlockCost(1.0, 0.03),
         deadline=Deadline(None),
         quiet_reference=None,
-        run_worker=work,
+        measure=ModelBlocks(settings, lanes, 0, 5, work).measure,
     )
     assert made.run(lambda: False, lambda: None) == "blocks"
     found = {

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fusescope.collectors.recording import blocks, budget, series
 from fusescope.collectors.recording.budget import BlockCost, Deadline
+from fusescope.collectors.recording.model_blocks import ModelBlocks
 from fusescope.collectors.recording.series import Series
 from fusescope.collectors.workers.jobs import (
     BlockJob,
@@ -68,19 +69,18 @@ def make(tmp_path: Path, clock: Clock) -> Callable[..., Series]:
                 ],
             )
 
+        blocks_of_lanes = ModelBlocks(
+            SessionSettings("m", "i", (), 1, spin=False), LANES, 0, 5, work
+        )
         return Series(
             **{
-                "settings": SessionSettings("m", "i", (), 1, spin=False),
-                "lanes": LANES,
-                "seed": 0,
                 "rounds": 24,
-                "profiled_rounds": 5,
                 "looks": blocks.LOOKS,
                 "folder": tmp_path,
                 "cost": BlockCost(fixed_s, 0.03),
                 "deadline": Deadline.after(seconds),
                 "quiet_reference": None,
-                "run_worker": work,
+                "measure": blocks_of_lanes.measure,
                 **fields,
             }
         )

@@ -14,6 +14,7 @@ from fusescope.collectors.environments.catalogue import ENGINES
 from fusescope.collectors.record import Recording, first_of_several
 from fusescope.collectors.recording import blocks, several
 from fusescope.collectors.recording.budget import BlockCost, Deadline
+from fusescope.collectors.recording.model_blocks import ModelBlocks
 from fusescope.collectors.recording.series import Series
 from fusescope.collectors.workers import worker
 from fusescope.collectors.workers.jobs import (
@@ -159,19 +160,15 @@ def series(folder: Path, ran: list[BlockJob], lanes: tuple[Lane, ...]) -> Series
             [ProfiledRuns(name, f"{job.profiles}/{name}.json") for name in job.profiled_variants],
         )
 
+    made = ModelBlocks(SETTINGS, lanes, 0, 1, work, are_several=True)
     return Series(
-        settings=SETTINGS,
-        lanes=lanes,
-        seed=0,
         rounds=3,
-        profiled_rounds=1,
         looks=(8,),
         folder=folder,
         cost=BlockCost(1.0, 0.1),
         deadline=Deadline.after(None),
         quiet_reference=None,
-        run_worker=work,
-        are_several=True,
+        measure=made.measure,
     )
 
 
@@ -179,14 +176,15 @@ def test_every_block_has_a_process_of_each_variant_and_one_of_the_control(tmp_pa
     """None shares its caches with others of its engine, which the other engine's would not have."""
     names = ("onnxruntime:fused", "onnxruntime:unfused", "openvino:fused")
     ran: list[BlockJob] = []
-    made = series(tmp_path, ran, blocks.lanes(names, "onnxruntime:fused"))
+    lanes = blocks.lanes(names, "onnxruntime:fused")
+    made = series(tmp_path, ran, lanes)
     made.run(lambda: False, lambda: None)
 
     assert len(made.complete) == 8 and len(ran) == 8 * 4
     orders = set()
     for block in range(8):
         jobs = ran[4 * block : 4 * block + 4]
-        assert {job.lanes for job in jobs} == {(lane,) for lane in made.lanes}
+        assert {job.lanes for job in jobs} == {(lane,) for lane in lanes}
         (control,) = [job for job in jobs if job.lanes[0].copy == 2]
         assert not control.profiled_variants
         assert len({job.profiles for job in jobs}) == 4  # both engines write a fused.json
