@@ -25,6 +25,7 @@ from fusescope.collectors.workers.jobs import (
 )
 
 LANES = blocks.lanes(("unfused", "fused"), "unfused")
+SETTINGS = SessionSettings("m", "i", (), 1, spin=False)
 
 
 class Clock:
@@ -53,9 +54,14 @@ def make(tmp_path: Path, clock: Clock) -> Callable[..., Series]:
         run_ms: Callable[[int], float] = lambda attempt: 10.0,
         fixed_s: float = 1.0,
         seconds: float | None = None,
+        settings: SessionSettings = SETTINGS,
+        lanes: tuple[Lane, ...] = LANES,
+        jobs: list[BlockJob] | None = None,
         **fields: Any,
     ) -> Series:
         def work(job: BlockJob) -> BlockMeasured:
+            if jobs is not None:
+                jobs.append(job)
             run_ns = int(run_ms(job.attempt) * 1e6)
             clock.now += fixed_s + run_ns * job.rounds * len(job.lanes) / 1e9
             return BlockMeasured(
@@ -69,9 +75,7 @@ def make(tmp_path: Path, clock: Clock) -> Callable[..., Series]:
                 ],
             )
 
-        blocks_of_lanes = ModelBlocks(
-            SessionSettings("m", "i", (), 1, spin=False), LANES, 0, 5, work
-        )
+        run = ModelBlocks(settings, lanes, 0, 5, work)
         return Series(
             **{
                 "rounds": 24,
@@ -80,7 +84,7 @@ def make(tmp_path: Path, clock: Clock) -> Callable[..., Series]:
                 "cost": BlockCost(fixed_s, 0.03),
                 "deadline": Deadline.after(seconds),
                 "quiet_reference": None,
-                "measure": blocks_of_lanes.measure,
+                "measure": run.measure,
                 **fields,
             }
         )
@@ -219,12 +223,10 @@ def test_one_variant_that_spins_gives_all_a_worker_of_their_own(
     make: Callable[..., Series],
 ) -> None:
     lanes = blocks.lanes(("fused", "spin"), "fused")
-    recording = make(looks=(1,), lanes=lanes)
-    alone: list[int] = []
-    work = recording.run_worker
-    recording.run_worker = lambda job: (alone.append(len(job.lanes)), work(job))[1]
+    jobs: list[BlockJob] = []
+    recording = make(looks=(1,), lanes=lanes, jobs=jobs)
     recording.run(lambda: False, lambda: None)
-    assert alone == [1, 1, 1]
+    assert [len(job.lanes) for job in jobs] == [1, 1, 1]
     [block] = recording.complete
     assert {(lane.variant, lane.copy) for lane in block.lanes} == {
         ("fused", 1), ("fused", 2), ("spin", 1),
