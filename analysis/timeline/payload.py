@@ -17,7 +17,7 @@ from fusescope.analysis.compare.side import Side, ranks_of
 from fusescope.analysis.compare.single import unprofiled_ns
 from fusescope.analysis.messages import Said
 from fusescope.analysis.metrics.breakdown import by_operator, distinct_operators, steady_calls
-from fusescope.analysis.metrics.spans import run_spans
+from fusescope.analysis.metrics.spans import call_times, run_spans
 from fusescope.analysis.metrics.step import place_of_shown, shown_run
 from fusescope.analysis.metrics.stretch import Stretch
 from fusescope.analysis.metrics.warmup import steady_runs
@@ -245,17 +245,18 @@ def _group_ids(
 class _Run:
     """The run that one side shows: the calls to draw with their places, in order.
 
-    `own` says which calls are of the run; others ran in its time. `total` calls have a place, of
-    which `others` are not of the run; `unplaced` have none because they lack a start where others
-    have one. `place` is which of several runs it is, None of the only one. `busy_ns` is the union
-    of operator times of a file that does not mark its runs, None of a run and where it is not
-    known. `end_ns` is where the last of all ends; `shown_ns` where the
-    first begins that is not drawn, None where all are. Times are after `origin_ns` of the trace's
-    clock, None where they are not times of it.
+    `own` says which calls are of the run; others ran in its time, clipped to what is drawn: `cut`
+    says which of them began before. `total` calls have a place, of which `others` are not of the
+    run; `unplaced` have none because they lack a start where others have one. `place` is which of
+    several runs it is, None of the only one. `busy_ns` is the union of operator times of a file
+    that does not mark its runs, None of a run and where it is not known. `end_ns` is where the last
+    of all ends; `shown_ns` where the first begins that is not drawn, None where all are. Times are
+    after `origin_ns` of the trace's clock, None where they are not times of it.
     """
 
     calls: pd.DataFrame
     own: np.ndarray
+    cut: np.ndarray
     start_ns: np.ndarray
     dur_ns: np.ndarray
     run_ns: int
@@ -275,32 +276,33 @@ def _run(trace: Trace, max_calls: int | None) -> _Run:
     calls = steady_calls(trace)[_CALL_FIELDS]  # a copy of counters, which may be many, takes longer
     row = trace.profiled_runs[trace.profiled_runs["run"] == run]
     if run is not None:
-        beside = _beside(trace, row)
         calls = calls[calls["run"] == run]
+        beside = _beside(trace, row, calls)
         calls = pd.concat([calls, beside]) if len(beside) else calls
     has_start = calls["start_ns"].notna().to_numpy()
     in_order = len(calls) > 0 and not has_start.any()
     unplaced = 0 if in_order else int((~has_start).sum())
     origin: int | None = None
+    own, cut = _of_run(calls, run), np.zeros(len(calls), dtype=bool)
     if in_order:
         dur_ns = calls["dur_ns"].to_numpy(dtype="int64")
         start = np.cumsum(dur_ns) - dur_ns
     else:
-        calls = calls[has_start]
-        start = calls["start_ns"].to_numpy(dtype="int64")
-        dur_ns = calls["span_ns"].fillna(calls["dur_ns"]).to_numpy(dtype="int64")
-        order = _in_order(start, dur_ns)
-        calls, start, dur_ns = calls.iloc[order], start[order], dur_ns[order]
+        calls, own = calls[has_start], own[has_start]
+        start, dur_ns = call_times(calls)
         known = len(row) > 0 and not pd.isna(row["start_ns"].iloc[0])
-        origin = int(row["start_ns"].iloc[0]) if known else int(start[0]) if len(start) else 0
+        origin = int(row["start_ns"].iloc[0]) if known else int(start.min()) if len(start) else 0
         start = start - origin
+        if not own.all():
+            start, dur_ns, cut = _clipped(start, dur_ns, own, int(row["dur_ns"].iloc[0]))
+        order = _in_order(start, dur_ns)
+        calls, own = calls.iloc[order], own[order]
+        start, dur_ns, cut = start[order], dur_ns[order], cut[order]
     total = len(calls)
-    own = np.ones(total, dtype=bool)
-    if run is not None:
-        own = calls["run"].to_numpy("int64", na_value=-1) == run
     return _Run(
         calls=calls.iloc[:max_calls],
         own=own[:max_calls],
+        cut=cut[:max_calls],
         start_ns=start[:max_calls],
         dur_ns=dur_ns[:max_calls],
         run_ns=int(row["dur_ns"].iloc[0]) if len(row) and not trace.ends_early else 0,
@@ -341,19 +343,41 @@ def _idle_ns(trace: Trace) -> tuple[float, float] | None:
     return float(own.iloc[0]), float(gaps.mean())
 
 
-def _beside(trace: Trace, row: pd.DataFrame) -> pd.DataFrame:
-    """Return the calls that begin in the time of a run and are not of it, such as kernels launched
-    before: where they were not drawn the device would seem idle. None of recordings, whose blocks
-    have clocks of their own."""
+def _of_run(calls: pd.DataFrame, run: int | None) -> np.ndarray:
+    """Return which calls are of a run; all without one."""
+    if run is None:
+        return np.ones(len(calls), dtype=bool)
+    own: np.ndarray = calls["run"].to_numpy("int64", na_value=-1) == run
+    return own
+
+
+def _beside(trace: Trace, row: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
+    """Return the calls that run in the time of a run, or until the last of its `own` ends, and are
+    not of it, such as kernels launched before: where they were not drawn the device would seem
+    idle. None of recordings, whose blocks have clocks of their own."""
     calls = trace.calls
     if row.empty or pd.isna(row["start_ns"].iloc[0]) or trace.runs["block"].notna().any():
         return calls.iloc[:0][_CALL_FIELDS]
     begin, run = int(row["start_ns"].iloc[0]), int(row["run"].iloc[0])
-    starts = calls["start_ns"].to_numpy("int64", na_value=-1)
-    inside = (starts >= begin) & (starts < begin + int(row["dur_ns"].iloc[0]))
-    inside &= calls["start_ns"].notna().to_numpy()
-    inside &= calls["run"].to_numpy("int64", na_value=-1) != run
-    return calls.loc[inside, _CALL_FIELDS]
+    starts, lasts = call_times(own[own["start_ns"].notna()])
+    last = max(begin + int(row["dur_ns"].iloc[0]), int((starts + lasts).max(initial=0)))
+    starts, lasts = call_times(calls)
+    # What takes no time by the clock of the file is an execution, too.
+    inside = (starts < last) & ((starts >= begin) | (starts + lasts > begin))
+    inside &= calls["start_ns"].notna().to_numpy() & ~_of_run(calls, run)
+    beside: pd.DataFrame = calls.loc[inside, _CALL_FIELDS]
+    return beside
+
+
+def _clipped(
+    start: np.ndarray, dur_ns: np.ndarray, own: np.ndarray, run_ns: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return starts and lengths of calls, those that are not of the run clipped to what is drawn,
+    from 0 to the end of the run or of its last call, and which of these began before."""
+    last = int((start + dur_ns)[own].max(initial=run_ns))
+    first = np.where(own, start, np.maximum(start, 0))
+    end = np.where(own, start + dur_ns, np.minimum(start + dur_ns, last))
+    return first, end - first, start < first
 
 
 def _busy_ns(trace: Trace) -> float | None:
@@ -448,7 +472,8 @@ def _host(trace: Trace, run: _Run, shown_ns: int, placed: np.ndarray) -> HostLan
     """Return the lane of the host below what is drawn; None where nothing is known of the host."""
     if run.origin_ns is None or shown_ns <= 0:
         return None
-    rows = run.calls["source_row"].to_numpy("int64", na_value=-1)[placed]
+    # How long before its start a call was launched does not follow from where it is cut.
+    rows = np.where(run.cut, -1, run.calls["source_row"].to_numpy("int64", na_value=-1))[placed]
     return host_lane(trace, run.origin_ns, shown_ns, rows, run.start_ns[placed])
 
 
@@ -541,7 +566,7 @@ def _caption(
         facts.append(wording.ON_LANE.of(lane=found[0].label))
     sentences: list[Said] = []
     if run.others:
-        sentences.append(wording.OTHERS.of(n=run.others))
+        sentences.append(wording.others_text(run.others, int(run.cut.sum())))
     ends_ns = (run.start_ns + run.dur_ns)[run.own]
     late_ns = int(ends_ns.max(initial=0)) - run.run_ns
     if is_whole and run.run_ns and late_ns > _LATE * run.run_ns:  # else the axis would be a riddle

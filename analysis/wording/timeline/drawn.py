@@ -48,9 +48,13 @@ PROFILED = Message("{time:duration} as profiled")
 BOTH_TIMES = Message("{time:duration} as profiled ({unprofiled:duration} un-profiled)")
 _OF_FILE = Message("running for {busy:duration} of the {time:duration} from the first to the last")
 ON_LANE = Message("on {lane:name}")
-OTHERS = Message(
+_OTHERS = Message(
     "with {n:count} execution of other work in that time",
     "with {n:count} executions of other work in that time",
+)
+_OTHERS_EARLIER = Message(
+    "with {n:count} execution of other work in that time, which began earlier",
+    "with {n:count} executions of other work in that time, {earlier:count} of which began earlier",
 )
 OUTLIVED: Mapping[RunWord, Message] = {
     "runs": Message("its last operator ends {late:duration} after the run"),
@@ -130,6 +134,13 @@ def time_of_file(busy_ns: float, time_ns: float) -> Said:
     if duration(busy_ns) == duration(time_ns):
         return PROFILED.of(time=busy_ns)
     return _OF_FILE.of(busy=busy_ns, time=time_ns)
+
+
+def others_text(others: int, earlier: int) -> Said:
+    """That executions of other work are drawn, of which some began before the drawing does."""
+    if earlier:
+        return _OTHERS_EARLIER.of(n=others, earlier=earlier)
+    return _OTHERS.of(n=others)
 
 
 def cut_text(drawn: int, total: int) -> Said:
