@@ -171,7 +171,7 @@ CORES = ["EVENT_WAIT", "notify", "3", "x task", "Barrier", "HCCL", "AI_CORE", "w
     rows=st.lists(
         st.tuples(
             st.sampled_from(CORES),
-            st.sampled_from(["hcom_allReduce_", "Add", "Total", None]),
+            st.sampled_from(["hcom_allReduce", "Add", "Total", None]),
             st.sampled_from(["hcom_send_1", "total", "EVENT_WAIT", "k"]),
             st.booleans(),
             st.integers(0, 3000),
@@ -183,13 +183,13 @@ CORES = ["EVENT_WAIT", "notify", "3", "x task", "Barrier", "HCCL", "AI_CORE", "w
 )
 @example(  # a last row that is called a total, and is as long as all others
     rows=[
-        ("EVENT_WAIT", "hcom_allReduce_", "hcom_send_1", False, 1, 2),
-        ("EVENT_WAIT", "hcom_allReduce_", "total", False, 1, 1),
+        ("EVENT_WAIT", "hcom_allReduce", "hcom_send_1", False, 1, 2),
+        ("EVENT_WAIT", "hcom_allReduce", "total", False, 1, 1),
     ]
 )
 @example(  # one whose start is the sum of those above
     rows=[
-        ("EVENT_WAIT", "hcom_allReduce_", "hcom_send_1", False, 1, 3),
+        ("EVENT_WAIT", "hcom_allReduce", "hcom_send_1", False, 1, 3),
         ("EVENT_WAIT", None, "total", False, 1, 1),
     ]
 )
@@ -226,7 +226,7 @@ def two_streams() -> Trace:
     80-85."""
     columns: dict[str, list[object]] = {
         "name": ["a", "b", "hcom_allReduce_1", "hcom_receive_1"],
-        "op_type": ["A", "B", "hcom_allReduce_", "hcom_receive_"],
+        "op_type": ["A", "B", "hcom_allReduce", "hcom_receive"],
         "provider": ["AI_CORE", "AI_VECTOR_CORE", "HCCL", "HCCL"],
         "is_communication": [False, False, True, True],
         "stream": ["1", "2", None, None],
@@ -482,7 +482,7 @@ def test_tables_are_all_written_or_none(
 def test_of_a_step_whose_kernels_are_not_known_only_the_time_is_told() -> None:
     columns: dict[str, list[object]] = {
         "name": ["a", "hcom_allReduce_1"],
-        "op_type": ["A", "hcom_allReduce_"],
+        "op_type": ["A", "hcom_allReduce"],
         "provider": ["AI_CORE", "HCCL"],
         "is_communication": [False, True],
         "start_ns": [10_000, 145_000],

@@ -106,15 +106,9 @@ def operator_steps(trace: Trace, levels: Levels) -> list[tuple[Step, ...]]:
     found: list[tuple[Step, ...]] = []
     for launcher, op_type, name, inputs in zip(*columns, strict=True):
         is_launched = levels.operators and _OPERATOR.match(launcher)
-        head: Step = ("operator", launcher) if is_launched else ("op_type", _kind(op_type or name))
+        head: Step = ("operator", launcher) if is_launched else ("op_type", op_type or name)
         found.append((head, ("shapes", inputs)) if levels.shapes else (head,))
     return found
-
-
-def _kind(op_type: str) -> str:
-    """Return an op type as all files of a profiler write it, 'hcom_allReduce' of 'hcom_allReduce_';
-    of a framework's operator the '_' at its end is a part of the name: it runs in place."""
-    return op_type if _OPERATOR.match(op_type) else op_type.rstrip("_")
 
 
 def without_number(name: str) -> str:

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 
 from fusescope.analysis.job import Collectives, Job
 from fusescope.analysis.memory import MemoryUse
-from fusescope.analysis.readers.ascend.columns import DEVICE, STREAM, TASK, task_kind, unguarded
+from fusescope.analysis.readers.ascend.columns import (
+    DEVICE,
+    STREAM,
+    TASK,
+    plain_type,
+    task_kind,
+    unguarded,
+)
 from fusescope.analysis.readers.ascend.communication import (
     collectives_of,
     holds_transfers,
@@ -90,7 +97,7 @@ def statistic_rows(table: CsvTable) -> list[tuple[str | None, str | None, int | 
     """(type, core type, calls, their time in ns) of each line; None where the file says none."""
     return list(
         zip(
-            (cell and unguarded(cell) for cell in table.texts("OP Type")),
+            (cell and plain_type(unguarded(cell)) for cell in table.texts("OP Type")),
             (cell and unguarded(cell) for cell in table.texts("Core Type")),
             table.integers("Count"),
             table.ns("Total Time"),

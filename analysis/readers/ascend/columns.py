@@ -119,6 +119,14 @@ def task_kind(core: str | None, op_type: str | None = None, name: str | None = N
 
 
 @lru_cache(maxsize=4096)
+def plain_type(op_type: str) -> str:
+    """Return the op type of a collective as all files of the profiler are read, 'hcom_allReduce' of
+    'hcom_allReduce_', which is what its name begins with in front of numbers; others as they
+    are."""
+    return op_type.rstrip("_") if _COLLECTIVE.match(op_type) else op_type
+
+
+@lru_cache(maxsize=4096)
 def _is_control(core: str) -> bool:
     if core.isdigit():
         return core not in _COMPUTES_BY_NUMBER

@@ -22,6 +22,7 @@ from fusescope.analysis.readers.ascend.columns import (
     check_core_times,
     device_classes,
     message_text,
+    plain_type,
     task_kind,
     tensor_text,
 )
@@ -356,7 +357,7 @@ class _Rows:
         columns = (
             table.cells("globalTaskId"),
             self._texts(table, "name"),
-            self._texts(table, "opType"),
+            [kind and plain_type(kind) for kind in self._texts(table, "opType")],
             self._texts(table, "taskType"),
             tensors,
             table.integers(*_BLOCKS),

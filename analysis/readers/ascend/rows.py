@@ -30,6 +30,7 @@ from fusescope.analysis.readers.ascend.columns import (
     device_classes,
     launched_by,
     may_be_counter,
+    plain_type,
     task_kind,
     tensor_text,
     unguarded,
@@ -80,7 +81,7 @@ def ascend_rows(table: CsvTable) -> AscendRows:
     for heads in (DURATION, WAIT, START):
         _forget(table.find(*heads))
     cores, types = _texts(table, CORE), _texts(table, TYPE)
-    types = types.mapped(lambda op_type: None if op_type == "0" else op_type)
+    types = types.mapped(lambda op_type: None if op_type in ("0", None) else plain_type(op_type))
     told = Combined(cores, types, _texts(table, NAME))
     names = told.made(lambda core, op_type, name: name or op_type or core or "unnamed")
     told = Combined(cores, types, names)

@@ -48,6 +48,10 @@ def classes(trace: Trace) -> dict[str, str]:
     return dict(zip(trace.operators["name"], trace.operators["op_class"], strict=True))
 
 
+def types(trace: Trace) -> dict[str, str]:
+    return dict(zip(trace.operators["name"], trace.operators["op_type"], strict=True))
+
+
 def process(pid: int, name: str) -> dict[str, object]:
     return {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}}
 
@@ -62,6 +66,23 @@ def test_kernels_named_like_collectives_are_kernels_where_the_core_says_so() -> 
         "aclnnAlltoAllvGroupedMatMul_AlltoAllvGroupedMatMul": "matrix_product",
         "hcom_allGather__312_1_1": "communication",
     }
+
+
+def test_a_collective_has_one_type_in_all_files() -> None:
+    """The tables write 'hcom_allReduce_', the names of its calls and the pages 'hcom_allReduce'."""
+    trace = trace_of(KERNELS, "kernel_details.csv")
+    assert types(trace)["hcom_allReduce__312_0_1"] == "hcom_allReduce"
+    assert types(trace)["hcom_allGather__312_1_1"] == "hcom_allGather"
+    line = "0,hcom_allReduce_,AI_VECTOR_CORE,1,7,7,7,7,90.67\n"
+    trace = trace_of(STATISTIC.splitlines(keepends=True)[0] + line, "op_statistic.csv")
+    assert types(trace) == {"hcom_allReduce": "hcom_allReduce"}
+    summary = (
+        "Device_id,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us)\n"
+        "0,hcom_allReduce__101_0_1,hcom_allReduce_,COMMUNICATION,1760000000000200.000,150\n"
+        "0,aten_add_,add_,AI_CORE,1760000000000400.000,50\n"
+    )
+    trace = trace_of(summary, "op_summary_1.csv")
+    assert types(trace) == {"hcom_allReduce__101_0_1": "hcom_allReduce", "aten_add_": "add_"}
 
 
 def test_the_statistic_of_the_same_kernels_adds_up_to_the_same() -> None:
@@ -154,6 +175,7 @@ def test_a_database_tells_by_the_core(tmp_path: Path) -> None:
     trace = read_path(path)
     assert isinstance(trace, Trace)
     assert sums_ns(trace) == (103 + 1000, 100)
+    assert types(trace)["hcom_allReduce__312_0_1"] == "hcom_allReduce"
 
 
 @pytest.mark.parametrize(
