@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,6 +30,9 @@ WAITS: tuple[CauseKind, ...] = (
 _FEWEST = 3  # units, from which their idle time has a spread
 _SURE = 0.975  # of Student's t, which differences unit by unit exceed by chance once in 20 times
 _BESIDE = 0.1  # of a change, which may lie beside the operator under which nearly all of it lies
+_PART = 0.1  # of a change, from which on a single gap is said to be a part of it
+_BEYOND = 10.0  # times the other gaps under the same call, which vary more than kernels
+_FEWEST_GAPS = 6
 _PATH = 12  # frames of the host that are told
 _NO_CALLS: tuple[CauseKind, ...] = ("queued", "unknown")
 _NONE = (0.0, 0)  # intervals and ns of a call under which a side has no idle time
@@ -67,7 +71,7 @@ def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) ->
         longest = (took.longest if took else None, takes.longest if takes else None)
         change = replace(change, longest=longest)
         if abs(change.change_ns) >= max(least_ns, noise_ns):
-            changes.append(_with_calls(change, sides, (took, takes), key))
+            changes.append(_with_calls(change, sides, (took, takes), key, least_ns))
     changes = [_with_uncached(change, sides) for change in changes]
     return _without_other_moments(changes, least_ns)
 
@@ -110,13 +114,16 @@ def _with_calls(
     sides: tuple[ExplainedSide, ExplainedSide],
     waited: tuple[_Waited | None, _Waited | None],
     key: Key,
+    least_ns: float,
 ) -> Change:
     """Return a change with the calls of the host under which its idle time lies, those of either
-    side on both, 0 where a side has none under it; and how often and how long both make its calls,
-    also a side without idle time under them. What no call of the host is behind stays as it is."""
+    side on both, 0 where a side has none under it; how often and how long both make its calls,
+    also a side without idle time under them; and a single long gap that costs at least `least_ns`
+    a unit. What no call of the host is behind stays as it is."""
     if key[0] in _NO_CALLS:
         return change
-    times = [_by_call(side, key) for side in sides]
+    gaps = [_gaps_by_call(side, key) for side in sides]
+    times = [_by_call(each, side.units.count) for each, side in zip(gaps, sides, strict=True)]
     names = sorted(
         dict.fromkeys((*times[0], *times[1])),
         key=lambda name: -max(each.get(name, _NONE)[1] for each in times),
@@ -132,7 +139,11 @@ def _with_calls(
         calls_behind(side, (each or either).cause) for side, each in zip(sides, waited, strict=True)
     ]
     launch = calls[1].name if calls[1] else ""
-    values = {**change.values, **_inside(change, before, after, launch)}
+    values = {
+        **change.values,
+        **_inside(change, before, after, launch),
+        **_long_gap(change, gaps, (sides[0].units.count, sides[1].units.count), least_ns),
+    }
     if calls[0] is not None and calls[1] is not None:
         is_launch = key[0] == "launching"
         was, each_ns = (one.ns / one.count if is_launch else one.ns for one in (calls[0], calls[1]))
@@ -180,11 +191,53 @@ def _with_uncached(change: Change, sides: tuple[ExplainedSide, ExplainedSide]) -
     return replace(change, values=values)
 
 
-def _by_call(side: ExplainedSide, key: Key) -> dict[str, tuple[float, int]]:
-    """Return in how many intervals of a unit, and for how many ns, the device is idle for a cause
-    by the call of the host under which that lies, each time once: of launching the innermost one,
-    '' from a launch to its start, else what the cause is called."""
-    units, idle = side.units, side.idle
+def _long_gap(
+    change: Change,
+    gaps: Sequence[Mapping[str, np.ndarray]],
+    counts: tuple[int, int],
+    least_ns: float,
+) -> dict[str, str | int | float]:
+    """Return the one gap under a call of the host that is far longer than all others under it, and
+    what it costs beyond them, in ns a unit, - on the baseline: of several the one that costs most.
+    Nothing where the sentence has it as that of one of the units."""
+    found: dict[str, str | int | float] = {}
+    most_ns = max(least_ns, _PART * abs(change.change_ns))
+    for side in (0, 1):
+        if change.values.get("some_units") == 1 and change.values.get("some_side") == side:
+            continue
+        for name, ns in gaps[side].items():
+            longest = int(ns.max())
+            others = (float(ns.sum()) - longest) / max(1, len(ns) - 1)
+            more_ns = (longest - others) / counts[side]
+            if (
+                name
+                and len(ns) >= _FEWEST_GAPS
+                and longest > _BEYOND * others
+                and more_ns >= most_ns
+            ):
+                most_ns = more_ns
+                found = {
+                    "long_side": side,
+                    "long_call": name,
+                    "long_of": len(ns),
+                    "long_ns": longest,
+                    "long_usual_ns": round(others),
+                    "long_more_ns": round(more_ns if side else -more_ns),
+                }
+    return found
+
+
+def _by_call(gaps: Mapping[str, np.ndarray], count: int) -> dict[str, tuple[float, int]]:
+    """Return in how many gaps of a unit, and for how many ns, the device is idle by the call of the
+    host; `count` is that of the units."""
+    return {name: (len(ns) / count, round(float(ns.sum()) / count)) for name, ns in gaps.items()}
+
+
+def _gaps_by_call(side: ExplainedSide, key: Key) -> dict[str, np.ndarray]:
+    """Return for how many ns the device is idle for a cause in each interval, by the call of the
+    host under which that lies, each time once: of launching the innermost one, '' from a launch to
+    its start, else what the cause is called."""
+    idle = side.idle
     if idle is None:
         return {}
     causes, of = idle.piece_causes
@@ -193,13 +246,9 @@ def _by_call(side: ExplainedSide, key: Key) -> dict[str, tuple[float, int]]:
     names = [_call_name(idle, causes[cause], node) for cause, node in pairs.T.tolist()]
     numbers = {name: at for at, name in enumerate(dict.fromkeys(names))}
     named = np.array([numbers[name] for name in names], dtype="int64")[of_piece.ravel()]
-    ns = np.bincount(named, (idle.ends_ns - idle.starts_ns)[mine], len(numbers))
-    intervals = np.unique(np.stack((named, idle.intervals[mine])), axis=1)[0]
-    counts = np.bincount(intervals, minlength=len(numbers))
-    return {
-        name: (int(counts[at]) / units.count, round(float(ns[at]) / units.count))
-        for name, at in numbers.items()
-    }
+    gaps, of_gap = np.unique(np.stack((named, idle.intervals[mine])), axis=1, return_inverse=True)
+    ns = np.bincount(of_gap.ravel(), (idle.ends_ns - idle.starts_ns)[mine], gaps.shape[1])
+    return {name: ns[gaps[0] == at] for name, at in numbers.items()}
 
 
 def _call_name(idle: HostIdle, cause: Cause, node: int) -> str:

@@ -112,3 +112,51 @@ def test_a_gap_of_one_step_that_no_call_of_the_host_explains_is_no_change() -> N
     found = explained(queued([0] * 5), queued([0, 0, 388_000, 0, 0]))
     assert found.outcome == "no_change"
     assert not found.changes
+
+
+def steps_of_two_waits(embedding_ns: int, copies_ns: Sequence[int]) -> Trace:
+    """Return a trace of a step for each of these waits in aten::copy_, which follows one in
+    aten::embedding: of two kernels, launched behind one each."""
+    spans: list[Span] = []
+    calls: list[Call] = []
+    runs: list[tuple[int, int]] = []
+    at = 0
+    for copy_ns in copies_ns:
+        first = at
+        for name, wait_ns in (("aten::embedding", embedding_ns), ("aten::copy_", copy_ns)):
+            launch, begin = at + wait_ns, at + wait_ns + LAUNCH_NS
+            spans += [
+                (0, "operator", name, at, launch),
+                (0, "runtime", "cudaLaunchKernel", launch, begin),
+            ]
+            calls.append((begin, begin + BUSY_NS, 0, launch))
+            at = begin + BUSY_NS
+        runs.append((first, at))
+    return _of_one_kernel(trace_of(spans, calls, runs))
+
+
+def test_one_call_of_the_host_that_takes_far_longer_is_said_beside_the_mean() -> None:
+    """Embeddings take 100 us longer in each of 6 steps, and one of 6 copies 300 us more than the
+    others, which is 50 us of the 150 us a step."""
+    before = steps_of_two_waits(20_000, [2_000] * 6)
+    found = explained(before, steps_of_two_waits(120_000, [2_000] * 3 + [302_000] + [2_000] * 2))
+    (change,) = found.changes
+    assert change.change_ns == 150_000
+    sentence = leading_sentence(found)
+    assert "One of the candidate's 6 gaps in aten::copy_ lasts 302 µs" in sentence
+    assert "the others 2.00 µs on average: +50.0 µs of the change" in sentence
+
+
+def test_one_long_call_of_the_baseline_makes_the_candidate_seem_faster() -> None:
+    slow = steps_of_two_waits(120_000, [2_000] * 3 + [302_000] + [2_000] * 2)
+    found = explained(slow, steps_of_two_waits(20_000, [2_000] * 6))
+    (change,) = found.changes
+    assert (change.values["long_side"], change.values["long_more_ns"]) == (0, -50_000)
+    assert "One of the baseline's 6 gaps in aten::copy_ lasts 302 µs" in leading_sentence(found)
+
+
+def test_calls_of_the_host_that_all_take_longer_have_no_long_one() -> None:
+    before = steps_of_two_waits(20_000, [2_000] * 6)
+    found = explained(before, steps_of_two_waits(120_000, [32_000] * 6))
+    (change,) = found.changes
+    assert "long_side" not in change.values and "One of the" not in leading_sentence(found)

@@ -25,6 +25,7 @@ from fusescope.analysis.wording.explanation.changes.times import (
     shapes,
     time,
 )
+from fusescope.analysis.wording.explanation.long_gaps import with_long_gap
 from fusescope.analysis.wording.explanation.long_ones import with_long_ones
 from fusescope.analysis.wording.explanation.some_units import with_some_units
 from fusescope.analysis.wording.explanation.uncached import with_uncached
@@ -36,6 +37,7 @@ def change_said(change: Change, unit: UnitTimes) -> Said:
     message, values = _SENTENCES[change.code](change, unit)
     said = message.of(ns=change.change_ns, per=per_unit(unit), **values)
     said = with_long_ones(said, change)
+    said = with_long_gap(said, change, unit)
     said = with_uncached(said, change.values, per_unit(unit))
     return with_some_units(said, change.values, word(unit.kind, unit.name))
 

@@ -28,7 +28,7 @@ def idle(change: Change, unit: UnitTimes) -> Sentence:
         return _IDLE_ONLY_AFTER[str(kind)], values
     if "inside" in change.values:
         values |= {"inside": change.values["inside"]}
-        gap_ns = _one_gap_ns(change, unit)
+        gap_ns = one_gap_ns(change, unit)
         return (_IDLE_INSIDE, values) if gap_ns is None else (_ONE_GAP, {**values, "gap": gap_ns})
     starting = _from_launch_to_start(change)
     if starting is not None:
@@ -56,6 +56,18 @@ def idle(change: Change, unit: UnitTimes) -> Sentence:
     return (IDLE_BY.get(str(kind)) or _IDLE[unit.on_device]), values
 
 
+def one_gap_ns(change: Change, unit: UnitTimes) -> int | None:
+    """Return the length in ns of the one gap that nearly all of a longer wait is; None of others,
+    and of means of several units."""
+    before, after = change.longest
+    if unit.counts[1] != 1 or after is None or change.change_ns <= 0:
+        return None
+    shorter_ns = before.end_ns - before.start_ns if before is not None else 0
+    gap_ns = after.end_ns - after.start_ns
+    is_it = gap_ns - shorter_ns >= _NEARLY_ALL * change.change_ns
+    return gap_ns if is_it and shorter_ns <= (1 - _NEARLY_ALL) * gap_ns else None
+
+
 def _from_launch_to_start(change: Change) -> tuple[int, int] | None:
     """Return how long both sides wait from the launch of a kernel to its start, where much of
     what launching takes longer or shorter is in that: the host is not what takes longer there."""
@@ -81,18 +93,6 @@ def _largest_operator(change: Change, calls: Sequence[object]) -> tuple[str, int
     if name is None or name in calls or sign * parts[name] <= 0:
         return None
     return name, parts[name]
-
-
-def _one_gap_ns(change: Change, unit: UnitTimes) -> int | None:
-    """Return the length in ns of the one gap that nearly all of a longer wait is; None of others,
-    and of means of several units."""
-    before, after = change.longest
-    if unit.counts[1] != 1 or after is None or change.change_ns <= 0:
-        return None
-    shorter_ns = before.end_ns - before.start_ns if before is not None else 0
-    gap_ns = after.end_ns - after.start_ns
-    is_it = gap_ns - shorter_ns >= _NEARLY_ALL * change.change_ns
-    return gap_ns if is_it and shorter_ns <= (1 - _NEARLY_ALL) * gap_ns else None
 
 
 # Causes that name a call of the host, which it may make on both sides.
