@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import scipy  # loads `stats` when it is asked for it
@@ -26,6 +27,7 @@ from fusescope.analysis.readers import read
 from fusescope.analysis.readers.input.source import Source
 from fusescope.analysis.trace import Trace
 from fusescope.analysis.wording import diagnostic_sentence
+from fusescope.analysis.wording.fusion.became import added_parts
 from tests.compare.test_comparison import experiment_of
 from tests.compare.timing.raw_times import lengthened, rewritten, slowed, trimmed
 from tests.factories import (
@@ -70,6 +72,32 @@ def test_a_group_that_runs_the_same_types_on_both_sides_becomes_its_own_type() -
         group = Group(7, "replaced", "name", named, before, candidate)
         book = ledger(*sides_of(experiment_zip(TIMES)), Fusion("graphs", (group,), 1, 1, 1))
         assert (book.rows["pattern"].item(), book.rows["becomes"].item()) == ("Conv", becomes)
+
+
+def test_what_the_engine_adds_to_a_group_is_said_beside_its_time() -> None:
+    """Of 150 us that the baseline takes for Conv + BatchNormalization, 20 us are a broadcast."""
+    original = CONV_BN_RELU[:2]
+    baseline = (*original, Operator("a/Relu", "Expand"))
+    group = replace_group(CONV_GROUP, original=original, baseline=baseline)
+    comparison = compare(*sides_of(experiment_zip(TIMES, control=(1.0,))))
+
+    def said(group: Group) -> str:
+        book = book_of(experiment_zip(TIMES, control=(1.0,)), Fusion("graphs", (group,), 2, 2, 1))
+        parts = added_parts(replace(comparison, ledger=book), book.rows)
+        return "".join(part.text for part in parts)
+
+    assert said(group) == (
+        "In the baseline 20.0 µs of its 150 µs is in Expand, which the engine adds to these "
+        "operators."
+    )
+    # Where the model has an operator of that kind there, it may be that one.
+    of_model = (*original, Operator("a/Tile", "Tile"))
+    assert said(replace_group(group, original=of_model)) == ""
+    assert said(CONV_GROUP) == ""
+
+
+def replace_group(group: Group, **changes: Any) -> Group:
+    return msgspec.structs.replace(group, **changes)
 
 
 def sides_of(data: bytes, before: str = "unfused", after: str = "fused") -> tuple[Side, Side]:

@@ -82,7 +82,7 @@ def test_groups_say_what_they_come_to_beside_the_change_of_the_run() -> None:
 
 
 def test_a_group_of_one_type_on_both_sides_is_replaced(noisy: Comparison) -> None:
-    row = {"groups": 2, "pattern": "MaxPool", "becomes": "MaxPool", "gain_ns": 1000.0}
+    row = {"groups": 2, "pattern": "MaxPool", "becomes": "MaxPool", "gain_ns": 1000.0, "key": ""}
     for kind, said in (("fused", "are replaced by others of that type"), ("kept", "as before")):
         parts = pattern_parts(noisy, {**row, "kind": kind, "ran": None})
         assert said in "".join(part.text for part in parts)

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from fusescope.analysis.compare.groups.fusion import Fusion, Group, Operator, group_places
+from fusescope.analysis.compare.ledger.added import Added, added_to
 from fusescope.analysis.compare.ledger.alike import OfType, partly_held
 from fusescope.analysis.compare.ledger.gains import Gains, hurts, times_of
 from fusescope.analysis.compare.ledger.operator_texts import (
@@ -99,8 +100,10 @@ class Ledger:
     the side), per_run_ns (as before_ns and after_ns, whose sums they are up to rounding; null where
     times are not known). Nothing is divided: a part has the time of the operators that run for it.
 
-    `slow`: the slow executions of baseline and candidate. `gains` are the times that the rows come
-    from, in the order of the groups' ids; None where nothing else is to be asked of them.
+    `slow`: the slow executions of baseline and candidate. `added`: by the id of a group, operators
+    that move data for it in the baseline, where the model has none that does. `gains` are the times
+    that the rows come from, in the order of the groups' ids; None where nothing else is to be asked
+    of them.
 
     Intervals are Student's over `blocks` paired blocks, Welch's over the blocks or runs of either
     side where they are not paired (`blocks`: the smaller number), NaN below 5. A group `hurts`
@@ -120,6 +123,7 @@ class Ledger:
     no_shares: NoShares | None = None
     gains: Gains | None = None
     parts: pd.DataFrame = field(default_factory=lambda: part_table([]))
+    added: Mapping[int, Added] = field(default_factory=dict)
 
     def gain_of(self, groups: Collection[int], alpha: float) -> tuple[float, float, float] | None:
         """The sum of the gains of these groups, by id, in ns, between the bounds of its own
@@ -247,6 +251,7 @@ def ledger(
             for at, side in enumerate(("baseline", "candidate"))
             for row in part_times(groups, at, side, names[at], times[at], known[at])
         ),
+        added=added_to(groups, names[0], times[0]) if known[0] else {},
     )
 
 

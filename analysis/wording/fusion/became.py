@@ -9,11 +9,17 @@ import pandas as pd
 
 from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.groups.fusion import group_places
-from fusescope.analysis.messages import Message
+from fusescope.analysis.compare.ledger.operator_texts import sequence_text
+from fusescope.analysis.messages import Message, Part
 from fusescope.analysis.operators.short_names import short_pattern
 from fusescope.analysis.wording.fusion.groups import KINDS
 
 Precision = Literal["", "8-bit", "partly 8-bit"]
+_MUCH = 0.1  # of the time of groups, from which on what the engine adds to them is said
+_ADDED = Message(
+    "In the baseline {time:duration} of its {whole:duration} is in {operators:name}, which the "
+    "engine adds to these operators."
+)
 _SOME = Message("{pattern:name} ({n:count} of {operators:distinct})")
 
 
@@ -108,6 +114,20 @@ def became(members: pd.DataFrame, precision: Precision) -> Message:
     if (before == 1).all() and (after > 1).all():
         return _SPLIT
     return _FEWER if after.sum() < before.sum() else OTHERS
+
+
+def added_parts(comparison: Comparison, members: pd.DataFrame) -> tuple[Part, ...]:
+    """Return how much of the baseline's time in these groups is in operators that move data for
+    them and that the model does not have there; () where that is little."""
+    added = comparison.ledger.added
+    found = [added[group] for group in members["group"].tolist() if group in added]
+    if not found:
+        return ()
+    added_ns, whole_ns = sum(one.ns for one in found), float(members["before_ns"].sum())
+    if not added_ns >= _MUCH * whole_ns:
+        return ()
+    types = sequence_text(max(found, key=lambda one: one.ns).operators)
+    return _ADDED.parts(operators=short_pattern(types), time=added_ns, whole=whole_ns)
 
 
 def becomes_cell(row: Mapping[Any, Any]) -> str:

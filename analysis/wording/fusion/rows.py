@@ -9,9 +9,9 @@ import pandas as pd
 
 from fusescope.analysis import units
 from fusescope.analysis.compare.comparison import Comparison
-from fusescope.analysis.messages import Message, Part, say
+from fusescope.analysis.messages import Message, Part, passage, say
 from fusescope.analysis.wording.counted import per_text
-from fusescope.analysis.wording.fusion.became import becomes_cell, originals_text
+from fusescope.analysis.wording.fusion.became import added_parts, becomes_cell, originals_text
 from fusescope.analysis.wording.fusion.title import came_from_parts
 
 TITLE = Message("What the groups of operators gain")
@@ -67,13 +67,16 @@ def pattern_parts(comparison: Comparison, pattern: Mapping[Any, Any]) -> tuple[P
         message = _REPLACED
     if message is _KEPT and came_from_parts(comparison):  # another device, engine or precision
         message = _SAME_OPERATORS
-    return message.parts(
+    said = message.parts(
         n=int(pattern["groups"]),
         pattern=originals,
         becomes=becomes,
         ns=-float(pattern["gain_ns"]),
         per=per_text(comparison),
     )
+    rows = comparison.ledger.rows
+    added = added_parts(comparison, rows[rows["key"] == pattern["key"]])
+    return passage(said, added) if added else said
 
 
 def profiled_parts(groups_ns: float, whole_ns: int | None) -> tuple[Part, ...]:

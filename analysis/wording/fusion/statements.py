@@ -13,7 +13,7 @@ from fusescope.analysis.compare.side import engines_differ
 from fusescope.analysis.compare.timing.verdict import ONE_JOB, VerdictOutcome, VerdictReason
 from fusescope.analysis.messages import Message, Part, Shown, passage, say
 from fusescope.analysis.wording.diagnostics.attribution import share_of_change
-from fusescope.analysis.wording.fusion.became import OTHERS, became, precision_of
+from fusescope.analysis.wording.fusion.became import OTHERS, added_parts, became, precision_of
 from fusescope.analysis.wording.fusion.terms import TERMS, Term, term_label
 from fusescope.analysis.wording.noise.unknown_noise import OF_FILES
 
@@ -176,6 +176,9 @@ def fusion_statements(comparison: Comparison) -> list[Statement]:
     apart = engines_differ(comparison.baseline, comparison.candidate)
     after = OTHERS if apart else became(members, precision_of(comparison, members))
     became_parts = after.parts(n=len(members))
+    added = added_parts(comparison, members)
+    if added:
+        became_parts = passage(became_parts, added)
     if comparison.verdict.reason == "marked":  # what the runs gained is the copies that one lacks
         return [told, became_parts, _GROUPS.parts(sum_.groups_ns or 0)]
     rest = [] if lead else _rest(comparison)
