@@ -280,7 +280,8 @@ class VariantRecord(msgspec.Struct, frozen=True):
     `matches` is the file inside the zip that holds a list of TensorMatch, `not_fused` that of a
     list of NotFused. In a report `tables` is the file that holds what was in the profiles, in their
     place. `engine` is what ran it in a recording of several engines, None where that is the one of
-    the record."""
+    the record. `dtype_difference` is from the outputs of the eager model before its weights and
+    inputs were converted to another type, on the same inputs; None where they were not."""
 
     name: str
     settings: dict[str, str | Whole | float | bool]
@@ -295,6 +296,22 @@ class VariantRecord(msgspec.Struct, frozen=True):
     tables: str | None = None
     not_fused: str | None = None
     engine: Engine | None = None
+    dtype_difference: OutputDifference | None = None
+
+    @property
+    def dtype(self) -> str:
+        """Return what floating-point weights and inputs were converted to; '' for none."""
+        return str(self.settings.get("dtype", ""))
+
+    def rounds_like(self, baseline: VariantRecord) -> bool:
+        """Return whether rounding to `dtype` explains how far its outputs are from the baseline's:
+        they are at most twice as far as those from the outputs of the model in its own types. That
+        is the rule by which FlashAttention's tests judge kernels in half precision."""
+        own, other = (
+            one.dtype_difference.relative if one.dtype_difference else None
+            for one in (self, baseline)
+        )
+        return own is not None and other is not None and own <= 2 * other
 
     @property
     def is_quantised(self) -> bool:

@@ -50,7 +50,7 @@ DiagnosticCode = Literal[
     "detail_borrowed", "detail_differs", "device_counts_differ", "device_memory",
     "capture_and_replay",
     "devices_differ", "different_models", "different_phases", "different_sizes",
-    "different_work",
+    "different_work", "dtype_converted",
     "durations_impossible",
     "engine_profiles_differ", "engines_differ", "exports_renumbered",
     "event_cap", "files_alternate", "files_in_turn", "files_paired", "files_undated",

@@ -47,9 +47,10 @@ from fusescope.collectors.runtimes import optimizers, providers
 from fusescope.collectors.torch import names as torch_names
 from fusescope.collectors.workers import addressing, machine, worker
 from fusescope.collectors.workers.jobs import BlockJob, BlockMeasured
+from fusescope.collectors.workers.placement import Placement
 from fusescope.collectors.workers.pool import WorkerPool
 
-__all__ = ["OWN", "NothingTried", "Recording", "record", "zoo_models"]
+__all__ = ["OWN", "NothingTried", "Placement", "Recording", "record", "zoo_models"]
 
 _OWN_FUSIONS = "own_fusions.json"
 _BLOCK = Message("Block {block:count} of {planned:count}")
@@ -434,6 +435,9 @@ class _Recorder:
             nodes=checked.nodes,
             output_difference=(
                 OutputDifference(*checked.difference) if checked.difference else None
+            ),
+            dtype_difference=(
+                OutputDifference(*checked.dtype_difference) if checked.dtype_difference else None
             ),
             agreement=checked.agreement,
             peak_memory_bytes=checked.peak_memory_bytes,

@@ -74,6 +74,7 @@ def doubts(
         *_profiler(baseline, candidate, verdict, figures),
         *_profiled_headline(baseline, candidate, verdict, operators, fusion, ledger),
         *_accuracy(baseline, candidate, figures),
+        *_data_types(baseline, candidate),
         *_requests(baseline, candidate),
         *_cut(baseline, candidate),
         *_coverage((baseline, candidate), figures, operators),
@@ -409,11 +410,28 @@ def _accuracy(baseline: Side, candidate: Side, figures: dict[str, Figure]) -> It
             yield _note("warning", "outputs_not_compared", side=name, absolute=found.absolute)
         if side.is_quantised:
             yield _note("warning", "quantised", side=name, relative=difference)
-        elif difference is not None and difference > MAX_DIFFERENCE:
+        elif difference is not None and difference > MAX_DIFFERENCE and not _is_rounding(side):
             yield _note("warning", "large_output_difference", side=name, relative=difference)
         agreement = side.variant.agreement if side.variant else None
         if agreement is not None and agreement.distinct < FEW_CLASSES:
             yield _note("warning", "one_class", side=name, samples=agreement.samples)
+
+
+def _is_rounding(side: Side) -> bool:
+    """Whether the data type of a recording explains the difference from its baseline."""
+    if side.variant is None or side.experiment is None:
+        return False
+    record = side.experiment.record
+    return side.variant.rounds_like(record.variant(record.settings.baseline))
+
+
+def _data_types(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
+    """What converting the model to another data type did to its outputs."""
+    for side, name in ((baseline, "baseline"), (candidate, "candidate")):
+        found = side.variant.dtype_difference if side.variant else None
+        if side.variant is not None and found is not None and found.relative is not None:
+            values: dict[str, Value] = {"dtype": side.variant.dtype, "relative": found.relative}
+            yield _note("info", "dtype_converted", side=name, **values)
 
 
 def _requests(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:

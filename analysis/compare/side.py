@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from msgspec.structs import replace
+
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.experiment import Engine, Experiment, Peaks, VariantRecord
 from fusescope.analysis.graph import Graph
@@ -83,13 +85,16 @@ class Side:
     def peaks(self) -> Peaks | None:
         """What the machine reaches with the threads of this side; None where it is not known, as
         for a variant with other threads than those the limits were measured with, or whose threads
-        spin and theirs did not, and for one on a device: the processor was measured."""
+        spin and theirs did not, and for one on a device: the processor was measured. Products were
+        measured in float32, so of a model in another type they are not known."""
         if self.experiment is None or self.is_on_device:
             return None
         record = self.experiment.record
         threads = self.variant.settings.get("intra_op_threads") if self.variant else None
         spins = self.variant is not None and record.spins(self.variant)
         known = threads in (None, record.settings.threads) and spins == record.settings.spin
+        if self.variant is not None and self.variant.dtype not in ("", "float32"):
+            return replace(record.peaks, gemm_flops_per_s=None) if known else None
         return record.peaks if known else None
 
 

@@ -110,6 +110,14 @@ _CustomOpLibrary = Annotated[
         "model defines itself; else every variant uses it.",
     ),
 ]
+_Dtype = Annotated[
+    str,
+    typer.Option(
+        metavar="TYPE",
+        help="torch and jax: convert floating-point weights and inputs to float32, bfloat16 or "
+        "float16. Default: they stay what the model says.",
+    ),
+]
 _MemoryLimit = Annotated[
     float | None,
     typer.Option(
@@ -153,6 +161,7 @@ def collect(
     inputs: _Inputs = None,
     input_range: _InputRange = None,
     custom_op_library: _CustomOpLibrary = None,
+    dtype: _Dtype = "",
     memory_limit: _MemoryLimit = None,
     timeout: _Timeout = None,
     out: _Out = None,
@@ -164,7 +173,7 @@ def collect(
         from fusescope.app.recording.shapes import shape_of
         from fusescope.app.sources.model_files import read_models
         from fusescope.app.sources.rule_files import read_variants
-        from fusescope.collectors.record import OWN, Recording
+        from fusescope.collectors.record import OWN, Placement, Recording
         from fusescope.collectors.zoo.catalogue import chosen
     except ImportError as error:
         raise recording_run.missing_package(error) from None
@@ -204,6 +213,7 @@ def collect(
         command=typed_command(),
         runtime=runtime,
         runtimes=engines,
+        placement=Placement(dtype=dtype),
     )
 
     def run(one: Recording) -> Path:

@@ -6,6 +6,7 @@ import hashlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,6 +22,7 @@ from fusescope.collectors.jax.names import PREFIX
 from fusescope.collectors.jax.translated import network
 from fusescope.collectors.jax.translated.network import Network
 from fusescope.collectors.workers.jobs import SessionSettings
+from fusescope.collectors.workers.placement import Placement
 
 _VARYING_SEED = 20_242
 
@@ -66,14 +68,15 @@ class Loaded:
 def of(settings: SessionSettings) -> Loaded:
     """The model of a recording. Raises FuseScopeError as `load` does."""
     if not settings.program:
-        return load(settings.model)
+        return load(settings.model, settings.placement)
     made, inputs = network.load(settings)
     return Loaded(made, inputs, "", settings.program, made)
 
 
-def load(spec: str) -> Loaded:
-    """The model. Runs the file: only for what the user named on the command line. Raises
-    FuseScopeError where it does not return a function and its inputs."""
+def load(spec: str, placement: Placement) -> Loaded:
+    """The model, with its numbers in the type of the placement. Runs the file: only for what the
+    user named on the command line. Raises FuseScopeError where it does not return a function and
+    its inputs."""
     if spec.startswith(PREFIX):
         path, function = str(Path(networks.__file__)), spec.removeprefix(PREFIX)
     else:
@@ -100,7 +103,13 @@ def load(spec: str) -> Loaded:
         reason = clean_text(f"{type(error).__name__}: {error}", 200)
         raise FuseScopeError("jax_file_raised", where=where, reason=reason) from error
     inputs = _arrays(inputs if isinstance(inputs, tuple) else (inputs,), where)
+    if placement.dtype:
+        inputs = jax.tree.map(partial(_converted, dtype=placement.dtype), inputs)
     return Loaded(call, inputs, _hash(source, function, jax.tree.leaves(inputs)), path)
+
+
+def _converted(leaf: jax.Array, dtype: str) -> jax.Array:
+    return leaf.astype(dtype) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf
 
 
 def _arrays(inputs: tuple[Any, ...], where: str) -> tuple[Any, ...]:

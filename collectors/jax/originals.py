@@ -21,13 +21,12 @@ from fusescope.collectors.models.array import Array
 from fusescope.collectors.tensors.candidates import Candidates, Pair
 from fusescope.collectors.tensors.difference import difference_of
 from fusescope.collectors.tensors.sketches import distance
+from fusescope.collectors.tensors.tolerances import tolerance_of
 
 if TYPE_CHECKING:  # it needs JAX
     from fusescope.collectors.jax.equations import Traced
     from fusescope.collectors.jax.translated.network import Network
 
-TOLERANCE = 1e-3  # as for ONNX Runtime and torch; docs/fusion.md
-HALF_TOLERANCE = 1e-2
 _MAX_BYTES = 4 << 30  # of the values that are kept in files
 
 
@@ -67,7 +66,7 @@ class Originals:
         self._order: dict[str, int] = {}
         self._folder = folder
         self._left = _MAX_BYTES
-        self._half = False
+        self._dtypes: set[str] = set()
         self._fixed: dict[tuple[str, tuple[int, ...]], list[str]] = {}
         varying = set(traced.graph.inputs)
         for equation, made in traced.run(inputs):
@@ -80,7 +79,7 @@ class Originals:
                     self._keep(name, array)
                 elif name and array is not None:
                     varying.add(name)
-                    self._half |= str(value.dtype) in ("float16", "bfloat16")
+                    self._dtypes.add(str(value.dtype))
                     self._add(name, array)
 
     def holding(self, array: Array | None) -> tuple[Held, ...]:
@@ -88,7 +87,7 @@ class Originals:
         several that are equal."""
         if array is None:
             return ()
-        tolerance = HALF_TOLERANCE if self._half else TOLERANCE
+        tolerance = tolerance_of(self._dtypes)
         found = []
         for pair in self._candidates.pairs("", array, False, tolerance):
             held = self._compared(pair, array, tolerance)
@@ -101,7 +100,7 @@ class Originals:
         the model: several may be equal. Numbers that are not fractions must be the same."""
         if array is None:
             return ()
-        tolerance = (HALF_TOLERANCE if self._half else TOLERANCE) if array.dtype.kind == "f" else 0
+        tolerance = tolerance_of(self._dtypes) if array.dtype.kind == "f" else 0
         return tuple(
             name
             for name in self._fixed.get(_alike(array), ())

@@ -41,6 +41,7 @@ class JaxSession:
             "execution": "operator by operator (jax.disable_jit)",
             "intra_op_threads": settings.threads,
             "provider": "CPU",
+            **({"dtype": settings.placement.dtype} if settings.placement.dtype else {}),
         }
         self._eager = variant == "eager"
         self.program: Any | None = None

@@ -23,9 +23,8 @@ from fusescope.collectors.models.array import Array
 from fusescope.collectors.tensors.candidates import Candidates
 from fusescope.collectors.tensors.difference import difference_of
 from fusescope.collectors.tensors.sketches import distance
+from fusescope.collectors.tensors.tolerances import tolerance_of
 
-TOLERANCE = 1e-3  # as for ONNX Runtime, torch and jax; docs/fusion.md
-HALF_TOLERANCE = 1e-2
 OWN = "%"  # before the names of a variant's tensors, as before none of the model's
 LISTED_CHARS = 400
 # Operators that write into their first input; ScatterNd and others make a tensor of their own.
@@ -41,7 +40,7 @@ class Originals:
     graph: Graph
     value: ValueOf
     _candidates: Candidates = field(default_factory=Candidates)
-    _half: bool = False
+    _dtypes: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         for name in self.graph.producer:
@@ -49,13 +48,13 @@ class Originals:
             if array is not None:
                 self._candidates.add(name, array)
                 known = self.graph.tensor.get(name)
-                self._half |= known is not None and known.dtype in ("float16", "bfloat16")
+                self._dtypes.add((known.dtype if known is not None else None) or "")
 
     def matches(self, own: str, array: Array | None) -> list[TensorMatch]:
         """The tensors of the model that have these values: one, or several that are equal."""
         if array is None:
             return []
-        tolerance = HALF_TOLERANCE if self._half else TOLERANCE
+        tolerance = tolerance_of(self._dtypes)
         found = []
         for pair in self._candidates.pairs(own, array, False, tolerance):
             known = self.value(pair.original)

@@ -137,6 +137,7 @@ def prepare(
         declared=model.declared,
         drawing=_drawing(recording, model),
         compiled=str(folder / "compiled") if _compiles(recording) else "",
+        placement=recording.placement,
     )
     settings = _translated(recording, settings, folder, pool, report)
     if recording.runtime == OWN:

@@ -22,12 +22,13 @@ from fusescope.collectors.jax import names as jax_names
 from fusescope.collectors.kernels.native import compiler
 from fusescope.collectors.mindspore import names as mindspore_names
 from fusescope.collectors.openvino import names as openvino_names
-from fusescope.collectors.recording import several
+from fusescope.collectors.recording import placing, several
 from fusescope.collectors.recording.blocks import PROFILED_ROUNDS
 from fusescope.collectors.torch import names as torch_names
 from fusescope.collectors.variants import Variant
 from fusescope.collectors.workers import machine
 from fusescope.collectors.workers.jobs import PrepareJob
+from fusescope.collectors.workers.placement import AS_IT_IS, Placement
 
 MAX_THREADS_PER_CORE = 4
 _NAMES = {"torch": torch_names, "jax": jax_names, "mindspore": mindspore_names}
@@ -77,7 +78,7 @@ class Recording:
     `model` is `file.py:function`, whose code is run, so only the command line sets it, or one that
     is built in (`torch:mlp`, `jax:mlp`, `mindspore:mynet`), also without the name of the engine.
     With `runtimes`, several engines, each of them runs variants of the ONNX model, which are called
-    `<engine>:<variant>`; `runtime` says nothing then.
+    `<engine>:<variant>`; `runtime` says nothing then. `placement` is the data type of the model.
     """
 
     model: str
@@ -110,6 +111,7 @@ class Recording:
     sha256: str = ""
     runtime: str = OWN
     runtimes: tuple[str, ...] = ()
+    placement: Placement = AS_IT_IS
 
     @classmethod
     def like(cls, record: ExperimentRecord, model: str = "") -> Recording:
@@ -137,6 +139,7 @@ class Recording:
             several.check_engines(self.runtimes)
         if self.runtimes or (self.runtime != OWN and takes_onnx(self.runtime)):
             self._check_engine_options()
+        placing.check(self.placement, self.runtime, is_beside=bool(self.runtimes))
         found = self._variants()
         names = [variant.name for variant in found]
         if self.baseline is not None and self.baseline not in names:
@@ -183,6 +186,7 @@ class Recording:
             input_ranges=dict(self.input_ranges),
             allow_external_data=self.allow_external_data,
             expand_functions=variants.LIBRARY in plan.variants,
+            placement=self.placement,
         )
 
     def _variants(self) -> tuple[Variant, ...]:

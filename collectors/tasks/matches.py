@@ -30,13 +30,12 @@ from fusescope.collectors.tensors.candidates import Candidates, Pair, sizes
 from fusescope.collectors.tensors.difference import difference_of
 from fusescope.collectors.tensors.intermediates import Intermediates, OutOfTime
 from fusescope.collectors.tensors.sketches import distance, signed
+from fusescope.collectors.tensors.tolerances import tolerance_of
 from fusescope.collectors.variants import find
 from fusescope.collectors.workers.jobs import Codes, Matched
 from fusescope.collectors.workers.jobs import MatchJob as Job
 
 # Relative distance (collectors/tensors/sketches.py) up to which rounding explains a difference
-TOLERANCE = 1e-3
-HALF_TOLERANCE = 1e-2  # in a model with half precision
 QUANTISED_TOLERANCE = 0.05  # in a model of 8 bits: a few values one step apart
 EXACT = 1e-12  # of other integers
 KNOWN_TOLERANCE = 0.25  # of one name, or proven: rounding adds up, a wrong name is far above
@@ -97,7 +96,7 @@ class _Search:
         self._folder = folder
         self._deadline = time.monotonic() + job.seconds
         self._wanted: list[str] = []
-        self._float_tolerance = TOLERANCE
+        self._float_tolerance = tolerance_of(())
         self.matches: list[TensorMatch] = []
         self.refuted = 0
 
@@ -109,8 +108,8 @@ class _Search:
         dtypes = {*model.dtypes.values(), *graph.dtypes.values()}
         if dtypes & {"int8", "uint8"}:
             self._float_tolerance = QUANTISED_TOLERANCE
-        elif "float16" in dtypes:
-            self._float_tolerance = HALF_TOLERANCE
+        else:
+            self._float_tolerance = tolerance_of(dtypes)
         known = set(model.names())
         named = [name for name in graph.names() if name in known]
         self._wanted = [name for name in graph.names() if name not in known]

@@ -23,6 +23,7 @@ from fusescope.collectors.torch.names import PREFIX
 from fusescope.collectors.torch.translated import network
 from fusescope.collectors.torch.translated.network import Network
 from fusescope.collectors.workers.jobs import SessionSettings
+from fusescope.collectors.workers.placement import Placement
 
 _RUN = "def run(*inputs):\n    return model(*inputs)\n"
 _WEIGHT_SEED = 20_241
@@ -80,7 +81,7 @@ def of(settings: SessionSettings) -> Loaded:
     """The model of a recording. Raises FuseScopeError as `load` does, and for a form of an ONNX
     operator that is not translated."""
     if not settings.program:
-        return load(settings.model, settings.drawing.seed)
+        return load(settings.model, settings.drawing.seed, settings.placement)
     made = network.load(settings)
     inputs = tuple(made.inputs.values())
     return Loaded(_run_of(made.module), made.module, inputs, settings.program, "", made)
@@ -97,9 +98,9 @@ def split(spec: str) -> tuple[str, str]:
     return path, function
 
 
-def load(spec: str, seed: int) -> Loaded:
-    """The model, in evaluation mode, with its example inputs. Runs the file: only for what the
-    user named on the command line. Raises FuseScopeError where it does not return a model."""
+def load(spec: str, seed: int, placement: Placement) -> Loaded:
+    """The model, in evaluation mode, with its example inputs, placed. Runs the file: only for what
+    the user named on the command line. Raises FuseScopeError where it does not return a model."""
     path, function = split(spec)
     where = Path(path).name
     source = Path(path).read_bytes()
@@ -130,7 +131,23 @@ def load(spec: str, seed: int) -> Loaded:
         raise FuseScopeError("torch_no_module", where=where, function=function[:60])
     if isinstance(model, torch.nn.Module):
         model.eval().requires_grad_(False)
+    if placement.dtype:
+        model, inputs = _converted(model, inputs, getattr(torch, placement.dtype))
+        leaves = torch.utils._pytree.tree_leaves(inputs)
     return Loaded(_run_of(model), model, inputs, path, _hash(source, function, model, leaves))
+
+
+def _converted(model: Any, inputs: Any, dtype: torch.dtype) -> tuple[Any, Any]:
+    """Floating-point weights, buffers and inputs in that type; integers, booleans and complex
+    numbers stay. Of a function that is no module, only the inputs can be reached."""
+
+    def convert(leaf: Any) -> Any:
+        is_tensor = isinstance(leaf, torch.Tensor)
+        return leaf.to(dtype) if is_tensor and leaf.is_floating_point() else leaf
+
+    if isinstance(model, torch.nn.Module):
+        model._apply(convert)
+    return model, torch.utils._pytree.tree_map(convert, inputs)
 
 
 def _run_of(model: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,11 +22,10 @@ from fusescope.collectors.models.array import Array
 from fusescope.collectors.tensors.candidates import Candidates
 from fusescope.collectors.tensors.difference import difference_of
 from fusescope.collectors.tensors.sketches import distance
+from fusescope.collectors.tensors.tolerances import TOLERANCE, tolerance_of
 from fusescope.collectors.torch.calls import BETWEEN, Call, Run
 from fusescope.collectors.torch.session import array_of
 
-TOLERANCE = 1e-3  # as for ONNX Runtime; docs/fusion.md
-HALF_TOLERANCE = 1e-2
 _NUMBER = re.compile(r"_\d+$")
 DTYPES = {torch.float32: "float32", torch.float64: "float64", torch.float16: "float16",
            torch.bfloat16: "bfloat16", torch.int64: "int64", torch.int32: "int32",
@@ -110,13 +109,13 @@ def _by_value(run: Run, model: Run) -> dict[str, list[str]]:
     candidates = Candidates()
     views = {name for call in model.calls if call.is_view for name in call.writes}
     order = {name: place for place, call in enumerate(model.calls) for name in call.writes}
-    half = False
+    dtypes = set[str]()
     for name in order:
         array = array_of(model.values[name])
-        half |= model.values[name].dtype in (torch.float16, torch.bfloat16)
+        dtypes.add(DTYPES.get(model.values[name].dtype, ""))
         if array is not None:
             candidates.add(name, array)
-    tolerance = HALF_TOLERANCE if half else TOLERANCE
+    tolerance = tolerance_of(dtypes)
     found: dict[str, list[str]] = {}
     for call in run.calls:
         for name in call.writes:

@@ -49,6 +49,7 @@ def recorded_settings(settings: SessionSettings, variant: str) -> dict[str, str 
         "execution": "eager" if variant == "eager" else "torch.compile(dynamic=False)",
         **({"inductor": inductor} if inductor else {}),
         **({"denied_operators": ", ".join(denied.nodes)} if denied else {}),
+        **({"dtype": settings.placement.dtype} if settings.placement.dtype else {}),
         "intra_op_threads": settings.threads,
         "intra_op_spinning": False,
         "provider": "CPU",

@@ -8,6 +8,7 @@ import msgspec
 
 from fusescope.analysis.experiment import Agreement, Cache
 from fusescope.collectors.models.facts import InputFacts
+from fusescope.collectors.workers.placement import AS_IT_IS, Placement
 
 Optimization = Literal["none", "basic", "extended", "all"]  # ONNX Runtime's levels
 
@@ -33,6 +34,7 @@ class PrepareJob(msgspec.Struct, frozen=True):
     input_ranges: dict[str, tuple[float, float]]
     allow_external_data: bool
     expand_functions: bool = False
+    placement: Placement = AS_IT_IS
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -177,7 +179,7 @@ class SessionSettings(msgspec.Struct, frozen=True):
     where it had any. `compiled` is the folder where an engine that compiles keeps what it made, ''
     for the others; `denied` says which kernel a variant of it is without. `provider` is the
     execution provider of a session, '' for the CPU's. `program` is the folder of the model as a
-    program for engines that have no ONNX, '' for none.
+    program for engines that have no ONNX, '' for none. `placement` is the data type of the model.
     """
 
     model: str
@@ -195,6 +197,7 @@ class SessionSettings(msgspec.Struct, frozen=True):
     denied: dict[str, Denied] = {}
     provider: str = ""
     program: str = ""
+    placement: Placement = AS_IT_IS
 
 
 class TranslateJob(msgspec.Struct, frozen=True):
@@ -352,7 +355,8 @@ class CheckJob(msgspec.Struct, frozen=True):
 class Checked(msgspec.Struct, frozen=True):
     """`graph_problem` says why no graph was written; `setup_ns`, `run_ns` feed the estimate of
     the time left. `difference` is (absolute, relative), each None where not computable.
-    `agreement_problem` says why there is none in a model that scores classes."""
+    `agreement_problem` says why there is none in a model that scores classes.
+    `dtype_difference` is from the outputs of the model in its own types, None where it has them."""
 
     settings: dict[str, str | int | float | bool]
     nodes: int | None
@@ -363,6 +367,7 @@ class Checked(msgspec.Struct, frozen=True):
     run_ns: int
     agreement: Agreement | None = None
     agreement_problem: str | None = None
+    dtype_difference: tuple[float | None, float | None] | None = None
 
 
 class Seen(msgspec.Struct, frozen=True):

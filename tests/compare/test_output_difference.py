@@ -68,6 +68,51 @@ def test_more_than_rounding_is_a_doubt(relative: float, warns: bool) -> None:
         assert "0.00011" in sentence
 
 
+@pytest.mark.parametrize(("from_own", "warns"), [(0.016, False), (0.0161, True), (None, True)])
+def test_what_rounding_to_a_data_type_explains_is_no_doubt(
+    from_own: float | None, warns: bool
+) -> None:
+    """Up to twice as far from the model in its own types as the baseline is, here 0.008."""
+    dtype = {"dtype": "bfloat16"}
+    changes: dict[str, dict[str, Any]] = {
+        "unfused": {"dtype_difference": OutputDifference(0.1, 0.008), "settings": dtype},
+        "fused": {
+            "output_difference": OutputDifference(0.2, 0.012),
+            "dtype_difference": from_own and OutputDifference(0.2, from_own),
+            "settings": dtype,
+        },
+    }
+    variants = [
+        msgspec.structs.replace(one, **changes.get(one.name, {})) for one in unchanged().variants
+    ]
+    experiment = recorded(variants=variants)
+    sides = (side_of_variant(experiment, name) for name in ("unfused", "fused"))
+    comparison = compare(*sides)
+    assert ("large_output_difference" in said(comparison)) == warns
+    notes = [diagnostic_sentence(note) for note in comparison.diagnostics
+             if note.code == "dtype_converted"]  # fmt: skip
+    assert notes[0] == (
+        "Baseline: Weights and inputs were converted to bfloat16. The outputs differ by 0.008 of "
+        "their largest value from those that eager execution computes without it."
+    )
+    assert len(notes) == (1 if from_own is None else 2)
+
+
+def test_the_peak_of_float32_is_none_of_another_data_type() -> None:
+    """What is measured of the machine are products in float32, and bandwidth, which stays."""
+    sides = []
+    for dtype in ("float32", "bfloat16"):
+        variants = [
+            msgspec.structs.replace(one, settings={**one.settings, "dtype": dtype})
+            for one in unchanged().variants
+        ]
+        sides.append(side_of_variant(recorded(variants=variants), "fused"))
+    before, after = (side.peaks for side in sides)
+    assert before is not None and after is not None
+    assert before.gemm_flops_per_s is not None and after.gemm_flops_per_s is None
+    assert after.bandwidths == before.bandwidths
+
+
 @pytest.mark.parametrize(
     ("difference", "sentence", "reason"),
     [

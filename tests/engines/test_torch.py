@@ -18,6 +18,7 @@ from fusescope.collectors.environments import state
 from fusescope.collectors.environments.catalogue import ENGINES
 from fusescope.collectors.record import Recording, record
 from fusescope.collectors.torch.names import BUILT_IN
+from fusescope.collectors.workers.placement import AS_IT_IS, Placement
 from tests.accounts import check_ledger, verified_lineage
 
 if state.state_of(ENGINES["torch"]).kind != "ready":
@@ -27,13 +28,19 @@ VARIANTS = ("eager", "captured", "unfused", "fused", "freezing")
 
 
 def recorded(
-    folder: Path, model: str, variants: tuple[str, ...] = VARIANTS, *, ablate: bool = False
+    folder: Path,
+    model: str,
+    variants: tuple[str, ...] = VARIANTS,
+    *,
+    ablate: bool = False,
+    placement: Placement = AS_IT_IS,
 ) -> Experiment:
     recording = Recording(
         model=model,
         runtime="torch",
         variants=variants,
         ablate=ablate,
+        placement=placement,
         out=folder / "out.zip",
         threads=1,
         blocks=1,
@@ -208,3 +215,45 @@ def test_kernels_left_apart_have_a_reason(experiment: Experiment) -> None:
         nodes = {node.name for node in experiment.graphs[name].nodes}
         assert {row.first for row in rows} | {row.second for row in rows} <= nodes
         assert rows and all(row.reason for row in rows), name
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_in_half_precision_every_operator_is_in_one_verified_group(
+    tmp_path: Path, dtype: str
+) -> None:
+    experiment = recorded(
+        tmp_path, "torch:transformer", ("eager", "unfused", "fused"), placement=Placement(dtype)
+    )
+    test_every_operator_is_in_one_verified_group(experiment)
+    test_calls_are_joined_to_the_graph(experiment)
+    graph = experiment.graphs["fused"]
+    assert {graph.tensor[name].dtype for name in graph.outputs} == {dtype}
+    for variant in experiment.record.variants:
+        assert variant.dtype == dtype
+        found = variant.dtype_difference
+        assert found is not None and found.relative is not None
+        assert 1e-5 < found.relative < 0.05  # it is rounded, and no other model
+    for comparison in pairs(experiment):
+        check_ledger(comparison)
+        codes = {note.code for note in comparison.diagnostics}
+        assert "large_output_difference" not in codes
+
+
+def test_integers_stay_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\n"
+        "class Embeds(torch.nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.table = torch.nn.Embedding(64, 32)\n"
+        "        self.register_buffer('step', torch.arange(16))\n"
+        "    def forward(self, tokens, scale):\n"
+        "        return torch.relu(self.table(tokens + self.step) * scale + 1)\n"
+        "def make():\n"
+        "    return Embeds(), (torch.arange(16), torch.rand(16, 32))\n"
+    )
+    model = f"{tmp_path}/net.py:make"
+    experiment = recorded(tmp_path, model, ("eager", "fused"), placement=Placement("bfloat16"))
+    dtypes = {one.name: one.dtype for one in experiment.record.model.inputs}
+    assert dtypes == {"input_0": "int64", "input_1": "bfloat16"}
+    test_every_operator_is_in_one_verified_group(experiment)

@@ -38,6 +38,8 @@ CompilersError = Literal[
     "openvino_refused",
     "operator_not_translated",
     "option_not_beside",
+    "dtype_of_others",
+    "dtype_unknown",
     "option_of_onnx_only",
     "option_of_own_only",
     "torch_changes_inputs",
@@ -167,6 +169,14 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
             "FuseScope does not translate the operators {operators:name} to {engine:name}",
         ),
         Message("Leave {engine:name} out of --runtime."),
+    ),
+    "dtype_of_others": ErrorText(
+        Message("The engine {runtime:name} does not convert a model to another data type"),
+        Message("Leave --dtype out, or record with one of {engines:name}."),
+    ),
+    "dtype_unknown": ErrorText(
+        Message("There is no data type {dtype:name} for a recording"),
+        Message("Choose one of {known:name}."),
     ),
     "option_of_onnx_only": ErrorText(
         Message("The option {option:name} is for ONNX models, not for the engine {runtime:name}"),

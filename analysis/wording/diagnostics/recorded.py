@@ -282,6 +282,13 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
         ),
     ),
     "recorded_with": told(Message("Recorded with these settings: {settings:name}.")),
+    "dtype_converted": told(
+        Message(
+            "Weights and inputs were converted to {dtype:name}. The outputs differ by "
+            "{relative:number} of their largest value from those that eager execution computes "
+            "without it."
+        )
+    ),
     "device_memory": told(
         Message(
             "Peak device memory during the recording: {allocated_mb:megabytes} allocated, "

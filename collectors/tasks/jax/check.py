@@ -12,12 +12,15 @@ from fusescope.analysis.graph import graph_json
 from fusescope.collectors.errors.engine import clean
 from fusescope.collectors.jax.session import JaxSession, prepare_process
 from fusescope.collectors.jax.variant_graph import VariantGraph, graph_of
+from fusescope.collectors.models.array import Array
 from fusescope.collectors.tensors.agreement import agreement_of
+from fusescope.collectors.tensors.difference import difference_of
 from fusescope.collectors.tensors.outputs import against
 from fusescope.collectors.workers.alone import last_of_runs_ns
 from fusescope.collectors.workers.jobs import Checked
 from fusescope.collectors.workers.jobs import CheckJob as Job
 from fusescope.collectors.workers.memory import PeakMemory
+from fusescope.collectors.workers.placement import AS_IT_IS
 
 
 def run(job: Job) -> Checked:
@@ -28,6 +31,7 @@ def run(job: Job) -> Checked:
     run_ns = last_of_runs_ns(session.run)
     peak_bytes = memory.peak_bytes()
     difference = against(job.reference, job.outputs, session.outputs())
+    dtype_difference = _from_own_types(job, session.outputs())
     agreed, agreement_problem = agreement_of(job, session)
     settings = {
         **session.settings,
@@ -53,7 +57,19 @@ def run(job: Job) -> Checked:
         run_ns=run_ns,
         agreement=agreed,
         agreement_problem=agreement_problem,
+        dtype_difference=dtype_difference,
     )
+
+
+def _from_own_types(
+    job: Job, outputs: list[Array | None]
+) -> tuple[float | None, float | None] | None:
+    """How far outputs are from those of the eager model before its types were converted, None where
+    they were not."""
+    if not job.settings.placement.dtype:
+        return None
+    unconverted = msgspec.structs.replace(job.settings, placement=AS_IT_IS)
+    return difference_of(JaxSession(unconverted, "eager").outputs(), outputs)
 
 
 def _graph(job: Job, session: JaxSession) -> tuple[VariantGraph | None, str | None]:

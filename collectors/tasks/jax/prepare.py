@@ -17,7 +17,7 @@ from fusescope.collectors.workers.jobs import PrepareJob as Job
 def run(job: Job) -> Prepared:
     """Writes graph.json into the job's folder. Raises FuseScopeError for what returns no model, or
     one that cannot be traced."""
-    loaded = models.load(job.model)
+    loaded = models.load(job.model, job.placement)
     graph = trace(loaded).graph
     file = Path(job.folder) / "graph.json"
     file.write_bytes(graph_json(graph))

@@ -19,10 +19,11 @@ from fusescope.analysis.experiment import TensorMatch
 from fusescope.collectors.errors.engine import clean
 from fusescope.collectors.models.array import Array
 from fusescope.collectors.openvino.values import Value, Values, folder_of, read_index
-from fusescope.collectors.tasks.matches import KNOWN_TOLERANCE, TOLERANCE, out_of_time
+from fusescope.collectors.tasks.matches import KNOWN_TOLERANCE, out_of_time
 from fusescope.collectors.tensors.difference import difference_of
 from fusescope.collectors.tensors.intermediates import Intermediates, OutOfTime
 from fusescope.collectors.tensors.sketches import distance
+from fusescope.collectors.tensors.tolerances import TOLERANCE
 from fusescope.collectors.workers.jobs import Matched
 from fusescope.collectors.workers.jobs import MatchJob as Job
 

@@ -10,7 +10,9 @@ import torch
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.graph import graph_json
 from fusescope.collectors.errors.engine import clean
+from fusescope.collectors.models.array import Array
 from fusescope.collectors.tensors.agreement import agreement_of
+from fusescope.collectors.tensors.difference import difference_of
 from fusescope.collectors.tensors.outputs import against
 from fusescope.collectors.torch import session as sessions
 from fusescope.collectors.torch.session import TorchSession
@@ -32,6 +34,7 @@ def run(job: Job) -> Checked:
     if job.variant != "eager" and not session.graphs:
         raise FuseScopeError("torch_nothing_compiled", variant=job.variant)
     difference = against(job.reference, job.outputs, session.outputs())
+    dtype_difference = _from_own_types(job, session.outputs())
     agreed, agreement_problem = agreement_of(job, session)
     settings = {
         **sessions.recorded_settings(job.settings, job.variant),
@@ -67,7 +70,21 @@ def run(job: Job) -> Checked:
         run_ns=run_ns,
         agreement=agreed,
         agreement_problem=agreement_problem,
+        dtype_difference=dtype_difference,
     )
+
+
+def _from_own_types(
+    job: Job, outputs: list[Array | None]
+) -> tuple[float | None, float | None] | None:
+    """How far outputs are from those of the eager model before its types were converted, None where
+    they were not."""
+    if not job.settings.placement.dtype:
+        return None
+    unconverted = msgspec.structs.replace(
+        job.settings, placement=msgspec.structs.replace(job.settings.placement, dtype="")
+    )
+    return difference_of(TorchSession(unconverted, "eager").outputs(), outputs)
 
 
 def _graph(job: Job) -> tuple[VariantGraph | None, str | None]:

@@ -22,7 +22,7 @@ def run(job: Job) -> Prepared:
     whatever the model raises."""
     torch.set_grad_enabled(False)
     folder = Path(job.folder)
-    loaded = models.load(job.model, job.seed)
+    loaded = models.load(job.model, job.seed, job.placement)
     watch = Watch(loaded.named_tensors())
     given = [(name, tensor, tensor.clone()) for name, tensor in loaded.named_inputs()]
     watch_eager(watch, loaded, folder)

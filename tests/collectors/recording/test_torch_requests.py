@@ -9,6 +9,7 @@ import pytest
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.collectors.record import Recording, first_variants
+from fusescope.collectors.workers.placement import Placement
 
 MAKES = "def make():\n    return None\n"
 
@@ -57,6 +58,11 @@ def test_what_torch_wrote_itself_is_a_model(tmp_path: Path) -> None:
         ({"input_ranges": {"x": (0.0, 1.0)}}, "--input-range is for ONNX models"),
         ({"custom_op_library": Path("lib.so")}, "--custom-op-library is for ONNX models"),
         ({"runtime": "tourch"}, "Did you mean 'torch'?"),
+        ({"placement": Placement(dtype="bfloat61")}, "Did you mean 'bfloat16'?"),
+        (
+            {"placement": Placement(dtype="float16"), "runtime": "mindspore", "model": "mynet"},
+            "The engine mindspore does not convert a model to another data type",
+        ),
     ],
 )
 def test_what_cannot_be_recorded_is_one_sentence(changes: dict[str, Any], expected: str) -> None:
