@@ -406,9 +406,15 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
         named = (one.engine for one in self.variants if one.name == variant)
         return next(named, None) or self.engine
 
+    def environment_of(self, variant: str) -> str:
+        """What ran it, as a recording of several calls that: `torch@2.9` of `torch@2.9:fused`, an
+        environment of the user's, else the name of the engine."""
+        engine, before = self.engine_of(variant).name, variant.partition(":")[0]
+        return before if before.startswith(f"{engine}@") else engine
+
     def own_name(self, variant: str) -> str:
         """What a recording of one engine calls it: `fused` of `openvino:fused`."""
-        return variant.removeprefix(f"{self.engine_of(variant).name}:")
+        return variant.removeprefix(f"{self.environment_of(variant)}:")
 
     @property
     def rounds(self) -> tuple[int, int]:

@@ -52,7 +52,7 @@ DiagnosticCode = Literal[
     "devices_differ", "different_models", "different_phases", "different_sizes",
     "different_work", "dtype_converted",
     "durations_impossible",
-    "engine_profiles_differ", "engines_differ", "exports_renumbered",
+    "engine_profiles_differ", "engine_versions_differ", "engines_differ", "exports_renumbered",
     "event_cap", "files_alternate", "files_in_turn", "files_paired", "files_undated",
     "files_unlike", "formats_differ", "governor", "graph_ambiguous", "graph_foreign",
     "graph_missing", "graph_not_shown", "graph_unusable", "graphs_of_two_models", "graphs_whole",

@@ -24,8 +24,8 @@ from fusescope.analysis.experiment import (
 from fusescope.analysis.graph import graph_json
 from fusescope.analysis.messages import Message, Said
 from fusescope.collectors import kernels, variants, zoo
-from fusescope.collectors.environments.catalogue import ENGINES, OWN, engine_of, takes_onnx
-from fusescope.collectors.environments.state import python_of, state_of
+from fusescope.collectors.environments import chosen
+from fusescope.collectors.environments.catalogue import ENGINES, OWN, kind_of, takes_onnx
 from fusescope.collectors.files import archive, scratch
 from fusescope.collectors.fusion import rules
 from fusescope.collectors.jax import names as jax_names
@@ -97,10 +97,12 @@ def runtime_of(model: str) -> str:
 
 
 def runtimes_of(model: str) -> tuple[str, ...]:
-    """The engines that can run a model of that name or file, the usual one first."""
+    """The engines that can run a model of that name or file, the usual one first, environments of
+    the user's last."""
     usual = runtime_of(model)
     others = [name for name in ENGINES if takes_onnx(name)] if usual == OWN else []
-    return usual, *others
+    named = [name for one in (usual, *others) for name in chosen.environments_of(one)]
+    return usual, *others, *named
 
 
 def engines_beside() -> tuple[str, ...]:
@@ -110,13 +112,13 @@ def engines_beside() -> tuple[str, ...]:
 
 def is_ready(runtime: str) -> bool:
     """Whether the environment of an engine is there; starts nothing."""
-    return runtime == OWN or state_of(engine_of(runtime)).kind == "ready"
+    return chosen.is_ready(runtime)
 
 
 def variant_names(runtime: str = OWN) -> dict[str, Message | Said]:
     """Name -> what runs, of every variant that this machine can record with the engine."""
-    if runtime != OWN:
-        return {one.name: one.summary for one in variants.all_of_engine(runtime)}
+    if kind_of(runtime) != OWN:
+        return {one.name: one.summary for one in variants.all_of_engine(kind_of(runtime))}
     names = [variant.name for variant in variants.VARIANTS]
     names += [f"rules:{name}" for name in rules.built_in() if name != "O0"]
     if kernels.is_compiler_there():
@@ -180,13 +182,14 @@ def first_of_several(runtimes: Sequence[str]) -> tuple[str, ...]:
 def first_variants(model: str, runtime: str = OWN) -> tuple[str, ...]:
     """What shows the point of a model: of one that is there for a kernel of our own, that kernel,
     which brings its cut; else what the engine does, node by node, as a graph, and fused."""
-    if runtime == "jax":
+    engine = kind_of(runtime)
+    if engine == "jax":
         return "eager", "unfused", "fused"
-    if runtime == "openvino":
+    if engine == "openvino":
         return "marked", "fused"
-    if runtime == "mindspore":
+    if engine == "mindspore":
         return "eager", "unfused", "generated", "fused"
-    if runtime != OWN:
+    if engine != OWN:
         return "eager", "captured", "unfused", "fused"
     known = zoo.find(model)
     if known is not None and known.kernel and kernels.is_compiler_there():
@@ -219,12 +222,13 @@ def record(
         recording.run_timeout,
         custom_ops.read(library) if library is not None else None,
         cancelled,
-        None if home else python_of(recording.runtime),
-        "" if home else f"{recording.runtime}.",
+        None if home else chosen.python_of(recording.runtime),
+        "" if home or recording.engine == OWN else f"{recording.engine}.",
         releases={
             one.name: kept.folder_to_import(one.release) for one in plan.variants if one.release
         },
         has_device=any(variants.uses_device(one.name) for one in plan.variants),
+        brought=() if home else chosen.brought_to(recording.runtime),
     )
     if recording.runtimes:
         pool = several.with_engines(pool, recording.runtimes)
@@ -408,7 +412,7 @@ class _Recorder:
         return None if engine == self._engine else engine
 
     def _run_by(self, variant: str) -> Engine:
-        runtime, version = self._recording.runtime, self._prepared.model.engine_version
+        runtime, version = self._recording.engine, self._prepared.model.engine_version
         usual = Engine(runtime, version, "CPUExecutionProvider" if runtime == OWN else "CPU")
         engine = self._engines.get(addressing.engine_of(variant)) or usual
         provider = self._prepared.trials.checked[variant].settings.get("provider")

@@ -98,7 +98,7 @@ ALLOWED = {
         *within("collectors", "errors files models"),
     ),
     "collectors.environments": (
-        *within("analysis", "errors messages spelling"),
+        *within("analysis", "errors messages spelling text"),
         *within("collectors", "errors files workers"),
     ),
     "collectors.releases": (
@@ -150,7 +150,7 @@ ALLOWED = {
     ),
     "collectors.recording": (
         *within("analysis", "errors experiment graph messages spelling text"),
-        *within("collectors", "environments.catalogue environments.state files fusion kernels"),
+        *within("collectors", "environments.catalogue environments.chosen files fusion kernels"),
         *within("collectors", "progress runtimes"),
         *within("collectors", "jax.names mindspore.names openvino.names openvino.values releases"),
         *within("collectors", "torch.names variants workers zoo"),

@@ -77,9 +77,10 @@ def causes(baseline: Side, candidate: Side, fusion: Fusion, ledger: Ledger) -> t
 
 
 def _steps(baseline: Side, candidate: Side) -> tuple[StepCode, ...]:
-    engines = {side.engine.name if side.engine else "" for side in (baseline, candidate)}
-    names = (baseline.own_name, candidate.own_name)
-    return steps_between(engines.pop(), *names) if len(engines) == 1 else ()
+    if baseline.environment != candidate.environment:
+        return ()
+    engine = baseline.engine.name if baseline.engine else ""
+    return steps_between(engine, baseline.own_name, candidate.own_name)
 
 
 def engine_names(baseline: Side, candidate: Side) -> tuple[str, str]:

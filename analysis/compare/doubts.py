@@ -120,7 +120,7 @@ def _pairing(
         code: DiagnosticCode = "paired_releases" if are_apart else "paired"
         code = "paired_spin" if first.spinning else code
         code = "paired_providers" if first.providers else code
-        if len({one.name for one in first.engines}) > 1:
+        if len({first.environment_of(name) for name in first.names}) > 1:
             code = "paired_engines"
         fewest, most = first.rounds
         yield _note("info", code, blocks=verdict.samples[0], fewest=fewest, rounds=most)
@@ -215,7 +215,12 @@ def _unlike(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
 def _engines(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
     """What two engines make of the change, and of the times of operators."""
     one, other = baseline.engine, candidate.engine
-    if one is None or other is None or not engines_differ(baseline, candidate):
+    if one is None or other is None:
+        return
+    if not engines_differ(baseline, candidate):
+        if baseline.experiment is candidate.experiment and one.version != other.version:
+            before, after = (clean_text(f"{of.name} {of.version}", 80) for of in (one, other))
+            yield _note("warning", "engine_versions_differ", before=before, after=after)
         return
     names = engine_names(baseline, candidate)
     if one.name == other.name:

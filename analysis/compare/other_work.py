@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 # Doubts that say what they mean for the change.
 _OF_CHANGE: tuple[DiagnosticCode, ...] = (
-    "unpaired", "versions_differ", "devices_differ", "engines_differ", "providers_differ",
+    "unpaired", "versions_differ", "devices_differ", "engines_differ", "engine_versions_differ",
+    "providers_differ",
 )  # fmt: skip
 
 

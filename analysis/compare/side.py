@@ -53,6 +53,11 @@ class Side:
         return self.engine.provider if self.engine else ""
 
     @property
+    def environment(self) -> str:
+        """What ran it: its engine, or one of several environments of that; '' of a trace."""
+        return self.experiment.record.environment_of(self.label) if self.experiment else ""
+
+    @property
     def own_name(self) -> str:
         """The label as a recording of its engine alone has it: `fused` of `openvino:fused`."""
         return self.experiment.record.own_name(self.label) if self.experiment else self.label

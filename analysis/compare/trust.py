@@ -39,6 +39,7 @@ _FIRST = (
     "device_counts_differ",
     "devices_differ",
     "engines_differ",
+    "engine_versions_differ",
     "providers_differ",
     "levels_differ",
     "tools_differ",

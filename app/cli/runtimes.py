@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from fusescope.collectors.environments.catalogue import Engine
     from fusescope.collectors.environments.state import State
 
-runtimes = typer.Typer(help="List the engines, or add or remove one that is installed apart.")
+runtimes = typer.Typer(
+    help="List the engines, add or remove one that is installed apart, or use one of your own."
+)
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON (docs/engines.md).")]
 NameArgument = Annotated[
     str, typer.Argument(help="An engine of the list that fusescope runtimes prints.")
@@ -32,11 +34,12 @@ def listing(context: typer.Context, json: JsonOption = False) -> None:
 
     if context.invoked_subcommand is not None:
         return
-    from fusescope.collectors.environments import state
+    from fusescope.collectors.environments import named, state
     from fusescope.collectors.environments.catalogue import ENGINES
 
     if json:
         rows = [printing.own(), *(printing.row(engine) for engine in ENGINES.values())]
+        rows += [printing.named_row(one) for one in named.listed()]
         printing.print_json({"folder": str(state.root()), "engines": rows})
         return
     printing.print_table()
@@ -50,9 +53,11 @@ def add(
 ) -> None:
     """Install an engine into an environment of its own. Says first what it takes."""
     from fusescope.collectors.environments import adding
-    from fusescope.collectors.environments.catalogue import OWN, engine_of
+    from fusescope.collectors.environments.catalogue import OWN, engine_of, is_named, kind_of
     from fusescope.collectors.environments.state import State
 
+    if is_named(name):
+        raise FuseScopeError("runtime_named_twice", given=name[:80], engine=kind_of(name))
     if name == OWN:
         _tell_own(json)
         return
@@ -78,13 +83,56 @@ def add(
     _tell_ready(engine, ready, is_new=True, json=json)
 
 
-@runtimes.command(help="Remove an engine that was installed apart from FuseScope.")
-def remove(name: NameArgument, json: JsonOption = False) -> None:
-    """Remove an engine's environment."""
+@runtimes.command(help="Use an engine in a Python environment of your own; installs nothing.")
+def use(
+    engine: NameArgument,
+    python: Annotated[
+        str,
+        typer.Option(
+            metavar="PATH", help="The Python of the environment, as /opt/venv/bin/python."
+        ),
+    ],
+    name: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What it is called behind the engine: torch@NAME. Default: the engine's version.",
+        ),
+    ] = "",
+    json: JsonOption = False,
+) -> None:
+    """Look at an environment of the user's, and keep it under a name."""
     from fusescope.app.cli.printing import runtimes as printing
-    from fusescope.collectors.environments import adding
-    from fusescope.collectors.environments.catalogue import OWN, engine_of
+    from fusescope.collectors.environments import named
 
+    interruption.heed()
+    print(say("Looking at {python:name}", python=python), file=sys.stderr, flush=True)
+    made, was_there = named.use(engine, python, name)
+    if json:
+        printing.print_json(
+            {"engines": [printing.named_row(named.Listed(made.runtime, made, None))]}
+        )
+    else:
+        printing.print_named(made, was_there=was_there)
+
+
+@runtimes.command(
+    help="Remove an engine that was installed apart from FuseScope, or what is kept of an "
+    "environment of your own (torch@NAME), which itself stays."
+)
+def remove(name: NameArgument, json: JsonOption = False) -> None:
+    """Remove an engine's environment, or the record of one of the user's."""
+    from fusescope.app.cli.printing import runtimes as printing
+    from fusescope.collectors.environments import adding, named
+    from fusescope.collectors.environments.catalogue import OWN, engine_of, is_named
+
+    if is_named(name):
+        named.remove(name)
+        if json:
+            printing.print_json({"engine": name, "removed_bytes": 0})
+        else:
+            print(say("{runtime:name} is no longer listed. Its environment stays.", runtime=name))
+        return
     if name == OWN:
         raise FuseScopeError("runtime_own", engine=name)
     taken = adding.remove(engine_of(name))

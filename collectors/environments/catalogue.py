@@ -13,6 +13,7 @@ from fusescope.analysis.messages import Message
 from fusescope.analysis.spelling import nearest
 
 OWN = "onnxruntime"  # runs in the Python that runs FuseScope
+OF_THE_NAME = "@"  # between an engine and the name of an environment of the user's
 Need = Literal["compiler", "headers"]
 OLDEST_PYTHON = (3, 11)
 
@@ -119,19 +120,47 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
 )
 
 
+# ONNX Runtime in an environment of the user's: what its workers import beside it.
+OWN_ELSEWHERE = Engine(
+    name=OWN,
+    what=Message("ONNX Runtime"),
+    version="",
+    module="onnxruntime",
+    builds=(),
+    shared=("msgspec", "numpy", "google.protobuf", "ml_dtypes", "typing_extensions", "onnx"),
+    takes_onnx=True,
+)
+
+
+def kind_of(runtime: str) -> str:
+    """Return the engine that runs there: of `torch@nightly`, an environment of the user's, it is
+    `torch`."""
+    return runtime.partition(OF_THE_NAME)[0]
+
+
+def is_named(runtime: str) -> bool:
+    """Return whether it is an environment of the user's, by its name."""
+    return OF_THE_NAME in runtime
+
+
 def takes_onnx(runtime: str) -> bool:
     """Whether the engine of that name runs ONNX models; one that there is not does not."""
-    return runtime == OWN or (runtime in ENGINES and ENGINES[runtime].takes_onnx)
+    kind = kind_of(runtime)
+    return kind == OWN or (kind in ENGINES and ENGINES[kind].takes_onnx)
 
 
 def engine_of(name: str) -> Engine:
-    """The engine of that name. Raises FuseScopeError where there is none."""
-    if name in ENGINES:
-        return ENGINES[name]
+    """The engine of that name, also of an environment of the user's (`torch@nightly`). Raises
+    FuseScopeError where there is none."""
+    kind = kind_of(name)
+    if is_named(name) and kind == OWN:
+        return OWN_ELSEWHERE
+    if kind in ENGINES:
+        return ENGINES[kind]
     names = (OWN, *ENGINES)
     raise FuseScopeError(
         "runtime_unknown",
-        name=name[:80],
+        name=kind[:80],
         known=", ".join(names),
-        nearest=nearest(name, names),
+        nearest=nearest(kind, names),
     )

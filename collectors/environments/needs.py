@@ -26,12 +26,17 @@ def missing_need(engine: Engine) -> FuseScopeError | None:
             oldest=_dotted(OLDEST_PYTHON),
             newest=_dotted(engine.newest_python),
         )
+    return missing_to_compile(engine, _headers())
+
+
+def missing_to_compile(engine: Engine, headers: str) -> FuseScopeError | None:
+    """Likewise of what compiling needs; `headers` is where those of its Python lie."""
     if "compiler" in engine.needs and not _has_compiler():
         return FuseScopeError(
             "runtime_compiler", where=os.environ.get("CXX") or None, engine=engine.name
         )
-    if "headers" in engine.needs and not Path(_headers(), "Python.h").exists():
-        return FuseScopeError("runtime_headers", where=_headers(), engine=engine.name)
+    if "headers" in engine.needs and not Path(headers, "Python.h").exists():
+        return FuseScopeError("runtime_headers", where=headers, engine=engine.name)
     return None
 
 

@@ -15,11 +15,12 @@ from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.experiment import FROM_FILE, Machine, OwnFusion, Peaks, Try
 from fusescope.analysis.messages import Message, Said
 from fusescope.collectors import variants
-from fusescope.collectors.environments.catalogue import OWN, engine_of, takes_onnx
-from fusescope.collectors.environments.state import state_of
+from fusescope.collectors.environments.catalogue import OWN, kind_of, takes_onnx
+from fusescope.collectors.environments.chosen import version_of
 from fusescope.collectors.files import cache
 from fusescope.collectors.progress import Progress, Stage
 from fusescope.collectors.recording import ablation, denials, quiet, several
+from fusescope.collectors.recording.across import Across, prepared
 from fusescope.collectors.recording.budget import Deadline
 from fusescope.collectors.recording.refused import Refused
 from fusescope.collectors.recording.request import Plan, Recording
@@ -123,7 +124,8 @@ def prepare(
             report("prepare", _FETCHING.of(version=release))
         if not fetching.fetch(release, lambda said: report("prepare", said)):
             raise FuseScopeError("release_no_wheel", version=release)
-    model = _prepared(recording, plan, folder, pool)
+    across = _prepared(recording, plan, folder, pool)
+    model = across.model
     if recording.sha256 and model.sha256 != recording.sha256:
         raise FuseScopeError("model_differs", where=Path(recording.model).name)
     settings = SessionSettings(
@@ -140,7 +142,7 @@ def prepare(
         placement=recording.placement,
     )
     settings = _translated(recording, settings, folder, pool, report)
-    if recording.runtime == OWN:
+    if recording.engine == OWN:
         plan = ablation.with_ablation(
             plan,
             search=recording.ablate,
@@ -148,7 +150,7 @@ def prepare(
             report=lambda message: report("prepare", message),
             refused=refused,
         )
-    elif recording.runtime == "torch":
+    elif recording.engine == "torch":
         plan, denied = denials.with_denials(
             plan,
             search=recording.ablate,
@@ -179,7 +181,7 @@ def prepare(
             if _engine(recording, plan, name) == OWN
             else ("openvino.boundaries", pool.at_home().run)
         ),
-        "graph" if recording.runtime == "mindspore" else "",
+        "graph" if recording.engine == "mindspore" else "",
     )
     order = sorted(plan.names, key=lambda name: name != plan.baseline)
     for done, name in enumerate(order):
@@ -189,6 +191,8 @@ def prepare(
             trials.check(name, _within(deadline, AGREEMENT_SHARE / len(order), maximum))
         if name not in trials.checked:
             continue
+        if (reason := across.why_no_graph(name)) is not None:
+            trials.drop_graph(name, reason)
         if takes_onnx(_engine(recording, plan, name)) and trials.is_optimised(name):
             report("check", _FOLLOWING.of(variant=name), done, len(order))
             trials.match(name, _within(deadline, MATCHING_SHARE / len(order), pool.seconds))
@@ -196,7 +200,7 @@ def prepare(
     plan = replace(plan, variants=refused.left(plan.variants))
     plan = denials.with_refused(plan, refused, lambda message: report("check", message))
     own_fusions = None
-    own_pass = recording.own_pass and recording.runtime == OWN and not recording.runtimes
+    own_pass = recording.own_pass and recording.engine == OWN and not recording.runtimes
     if own_pass and any(one.optimization != "none" for one in plan.variants):
         report("check", _OWN_PASS)
         maximum = _within(deadline, OWN_PASS_SHARE, pool.seconds)
@@ -206,7 +210,7 @@ def prepare(
     peaks = pool.at_home().run("peaks", job, Peaks)
     if (
         recording.runtime != OWN or recording.runtimes
-    ):  # what an operator costs, is a matter of the engine
+    ):  # of another installation, too: what an operator costs, is a matter of the engine
         peaks = msgspec.structs.replace(peaks, dispatch_ns=None)
     together = sharing(
         recording,
@@ -233,14 +237,16 @@ def prepare(
     )
 
 
-def _prepared(recording: Recording, plan: Plan, folder: Path, pool: WorkerPool) -> Prepared:
+def _prepared(recording: Recording, plan: Plan, folder: Path, pool: WorkerPool) -> Across:
     """The working copy; FuseScope makes that of an ONNX model for every engine."""
     job = recording.prepare_job(plan, folder)
-    if recording.runtime == OWN or not takes_onnx(recording.runtime):
-        return pool.run("prepare", job, Prepared)
+    if recording.runtimes and not takes_onnx(recording.engine):
+        return prepared(job, pool.engines)
+    if recording.engine == OWN or not takes_onnx(recording.engine):
+        return Across(pool.run("prepare", job, Prepared))
     model = pool.at_home().run("prepare", job, Prepared)
-    version = state_of(engine_of(recording.runtime)).version
-    return msgspec.structs.replace(model, engine_version=version)
+    version = version_of(recording.runtime)
+    return Across(msgspec.structs.replace(model, engine_version=version))
 
 
 def _translated(
@@ -253,11 +259,12 @@ def _translated(
     """With the model as a program, where engines run that have no ONNX. Raises FuseScopeError for
     an operator that is not translated to one of them."""
     engines = several.translated_to(recording.runtimes)
-    if not engines:
+    if not engines or not takes_onnx(recording.engine):
         return settings
+    kinds = tuple(dict.fromkeys(map(kind_of, engines)))
     place = folder / "program"
     place.mkdir()
-    pool.at_home().run("program", ProgramJob(settings.model, str(place), engines), type(None))
+    pool.at_home().run("program", ProgramJob(settings.model, str(place), kinds), type(None))
     settings = msgspec.structs.replace(settings, program=str(place))
     for engine in engines:
         report("prepare", _TRANSLATING.of(engine=engine))
@@ -266,14 +273,14 @@ def _translated(
 
 
 def _engine(recording: Recording, plan: Plan, name: str) -> str:
-    """What runs the variant of that name."""
+    """The engine that runs the variant of that name."""
     named = (one.engine for one in plan.variants if one.name == name)
-    return next(named, "") or recording.runtime
+    return kind_of(next(named, "") or recording.runtime)
 
 
 def _compiles(recording: Recording) -> bool:
     """Whether an engine keeps what it compiled in the recording's folder."""
-    return any(name != OWN for name in recording.runtimes or (recording.runtime,))
+    return any(kind_of(name) != OWN for name in recording.runtimes or (recording.runtime,))
 
 
 def _own_fusions(

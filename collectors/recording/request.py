@@ -15,7 +15,7 @@ from fusescope.analysis.experiment import ExperimentRecord, Try
 from fusescope.analysis.spelling import nearest
 from fusescope.analysis.text import shown
 from fusescope.collectors import kernels, variants, zoo
-from fusescope.collectors.environments.catalogue import OWN, engine_of, takes_onnx
+from fusescope.collectors.environments.catalogue import OWN, engine_of, kind_of, takes_onnx
 from fusescope.collectors.files import cache
 from fusescope.collectors.fusion import rules
 from fusescope.collectors.jax import names as jax_names
@@ -77,8 +77,10 @@ class Recording:
     The `runtime` openvino takes the models that ONNX Runtime does. With torch, jax or mindspore,
     `model` is `file.py:function`, whose code is run, so only the command line sets it, or one that
     is built in (`torch:mlp`, `jax:mlp`, `mindspore:mynet`), also without the name of the engine.
+    An environment of the user's is named behind its engine (`torch@nightly`).
     With `runtimes`, several engines, each of them runs variants of the ONNX model, which are called
-    `<engine>:<variant>`; `runtime` says nothing then. `placement` is the data type of the model.
+    `<engine>:<variant>`; `runtime` says nothing then. Several environments of torch, jax or
+    mindspore also run a model of that engine. `placement` is the data type of the model.
     """
 
     model: str
@@ -113,6 +115,20 @@ class Recording:
     runtimes: tuple[str, ...] = ()
     placement: Placement = AS_IT_IS
 
+    @property
+    def engine(self) -> str:
+        """The engine that runs it, whatever its environment is called; of several engines, which
+        run an ONNX model, ONNX Runtime."""
+        kind = several.only_kind(self.runtimes)
+        if kind in _NAMES and self._is_of(_NAMES[kind]):
+            return kind
+        return OWN if self.runtimes else kind_of(self.runtime)
+
+    def _is_of(self, names: ModuleType) -> bool:
+        """Whether the model is one of that engine's own, not an ONNX model."""
+        file = self.model if self.model.endswith(".py") else self.model.rpartition(":")[0]
+        return file.endswith(".py") or self.model.startswith(names.PREFIX)
+
     @classmethod
     def like(cls, record: ExperimentRecord, model: str = "") -> Recording:
         """A recording of the model of that one, or of its file `model`, with its inputs and
@@ -136,10 +152,11 @@ class Recording:
         """What is certain before the model is read. Raises FuseScopeError for what cannot be
         recorded, before anything starts."""
         if self.runtimes:
-            several.check_engines(self.runtimes)
-        if self.runtimes or (self.runtime != OWN and takes_onnx(self.runtime)):
+            several.check_engines(self.runtimes, run_onnx=takes_onnx(self.engine))
+        if self.runtimes or (self.engine != OWN and takes_onnx(self.engine)):
             self._check_engine_options()
-        placing.check(self.placement, self.runtime, is_beside=bool(self.runtimes))
+        is_beside = bool(self.runtimes) and takes_onnx(self.engine)
+        placing.check(self.placement, self.engine, is_beside=is_beside)
         found = self._variants()
         names = [variant.name for variant in found]
         if self.baseline is not None and self.baseline not in names:
@@ -155,7 +172,7 @@ class Recording:
         baseline = self.baseline or (
             several.baseline_of(found, self.runtimes[0]) if self.runtimes else _baseline(names)
         )
-        if not takes_onnx(self.runtime):
+        if not takes_onnx(self.engine):
             return self._engine_plan(found, baseline)
         if zoo.find(self.model) is not None:
             return Plan(self.model, None, found, baseline)
@@ -171,7 +188,7 @@ class Recording:
     def prepare_job(self, plan: Plan, folder: Path) -> PrepareJob:
         """What makes the working copy of the model in that folder."""
         model = plan.model if plan.path is None else str(plan.path)
-        if not takes_onnx(self.runtime):
+        if not takes_onnx(self.engine):
             function = "" if self.model.endswith(".py") else ":" + self.model.rpartition(":")[2]
             model = plan.model if plan.path is None else f"{plan.path}{function}"
         return PrepareJob(
@@ -195,7 +212,7 @@ class Recording:
             raise FuseScopeError("no_variants")
         if self.runtimes:
             return several.variants_of(self.variants, self.runtimes)
-        if self.runtime != OWN:
+        if self.engine != OWN:
             engine = engine_of(self.runtime).name
             needed_names = ("unfused", "fused") if self.ablate else ()
             names = (*self.variants, *needed_names)
@@ -235,31 +252,31 @@ class Recording:
             ("--custom-op-library", self.custom_op_library is not None),
         ):
             if given:
-                raise FuseScopeError("option_of_onnx_only", option=option, runtime=self.runtime)
-        if self.ablate and self.runtime == "jax":
+                raise FuseScopeError("option_of_onnx_only", option=option, runtime=self.engine)
+        if self.ablate and self.engine == "jax":
             raise FuseScopeError("jax_no_ablation")
-        if self.ablate and self.runtime == "mindspore":
+        if self.ablate and self.engine == "mindspore":
             raise FuseScopeError("mindspore_no_ablation")
-        names: ModuleType = _NAMES[self.runtime]
+        names: ModuleType = _NAMES[self.engine]
         name = self.model.removeprefix(names.PREFIX)
         if name in names.BUILT_IN:
             return Plan(names.PREFIX + name, None, found, baseline)
         if self.model.startswith(names.PREFIX):
             known = [names.PREFIX + one for one in names.BUILT_IN]
             raise FuseScopeError(
-                _unknown_model(self.runtime),
+                _unknown_model(self.engine),
                 model=shown(self.model, 120),
                 known=", ".join(known),
                 nearest=nearest(self.model, known),
             )
         file, _, function = self.model.rpartition(":")
-        is_runnable = self.runtime == "torch" and self.model.endswith(torch_names.RUNNABLE)
+        is_runnable = self.engine == "torch" and self.model.endswith(torch_names.RUNNABLE)
         if is_runnable:
             file, function = self.model, ""
         path = Path(file)
         if path.suffix != ".py" or not (function.isidentifier() or is_runnable):
             raise FuseScopeError(
-                _other_form(self.runtime),
+                _other_form(self.engine),
                 model=shown(self.model, 120),
                 nearest=nearest(self.model, names.BUILT_IN),
             )
@@ -279,7 +296,7 @@ class Recording:
             if given and self.runtimes:
                 raise FuseScopeError("option_not_beside", option=option)
             if given:
-                raise FuseScopeError("option_of_own_only", option=option, runtime=self.runtime)
+                raise FuseScopeError("option_of_own_only", option=option, runtime=self.engine)
 
     def _check_numbers(self, found: Sequence[Variant]) -> None:
         for option, minimum, maximum, value in (

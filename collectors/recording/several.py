@@ -10,8 +10,15 @@ from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.experiment import Engine
 from fusescope.analysis.text import shown
 from fusescope.collectors import variants
-from fusescope.collectors.environments.catalogue import ENGINES, OWN, engine_of, takes_onnx
-from fusescope.collectors.environments.state import python_of, state_of
+from fusescope.collectors.environments import chosen
+from fusescope.collectors.environments.catalogue import (
+    ENGINES,
+    OWN,
+    engine_of,
+    is_named,
+    kind_of,
+    takes_onnx,
+)
 from fusescope.collectors.openvino.names import MARKED
 from fusescope.collectors.variants import Variant
 from fusescope.collectors.workers.addressing import named
@@ -20,13 +27,19 @@ from fusescope.collectors.workers.pool import WorkerPool
 FIRST = "fused"  # every engine has it
 
 
-def check_engines(engines: Sequence[str]) -> None:
-    """Raises FuseScopeError for an engine that there is not, that is not installed, that runs no
-    ONNX models, or is named twice."""
+def only_kind(engines: Sequence[str]) -> str:
+    """The one engine of which all are environments; '' where they are of several."""
+    kinds = {kind_of(engine) for engine in engines}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def check_engines(engines: Sequence[str], *, run_onnx: bool = True) -> None:
+    """Raises FuseScopeError for an engine that there is not, that is not installed, is named twice,
+    or that runs no ONNX models, where they are to `run_onnx`."""
     for engine in engines:
-        if not takes_onnx(engine) and not engine_of(engine).is_translated_to:
+        if run_onnx and not takes_onnx(engine) and not engine_of(engine).is_translated_to:
             raise FuseScopeError("runtime_not_beside", engine=engine)
-        python_of(engine)
+        chosen.python_of(engine)
         if engines.count(engine) > 1:
             raise FuseScopeError("runtime_twice", engine=engine)
 
@@ -38,7 +51,8 @@ def variants_of(names: Sequence[str], engines: Sequence[str]) -> tuple[Variant, 
     found: list[Variant] = []
     for name in names:
         engine, colon, rest = name.partition(":")
-        if colon and engine not in engines and (engine == OWN or engine in ENGINES):
+        is_known = engine == OWN or kind_of(engine) in ENGINES or is_named(engine)
+        if colon and engine not in engines and is_known:
             raise FuseScopeError(
                 "variant_of_engine_left_out", variant=shown(name, 80), engine=engine
             )
@@ -61,7 +75,8 @@ def offered(engines: Sequence[str]) -> tuple[Variant, ...]:
     each in front, then the others of each."""
     found = []
     for engine in engines:
-        listed = variants.VARIANTS if engine == OWN else variants.all_of_engine(engine)
+        kind = kind_of(engine)
+        listed = variants.VARIANTS if kind == OWN else variants.all_of_engine(kind)
         for one in listed:
             with suppress(FuseScopeError):
                 found.append(_variant(one.name, engine))
@@ -69,8 +84,9 @@ def offered(engines: Sequence[str]) -> tuple[Variant, ...]:
 
 
 def _variant(name: str, engine: str) -> Variant:
-    found = variants.beside_others(name) if engine == OWN else variants.of_engine(name, engine)
-    is_denial = engine != OWN and bool(found.argument)
+    kind = kind_of(engine)
+    found = variants.beside_others(name) if kind == OWN else variants.of_engine(name, kind)
+    is_denial = kind != OWN and bool(found.argument)
     is_own_kind = found.kind not in variants.KINDS_BESIDE or found.spin
     if is_own_kind or found.optimizer or found.release or is_denial:
         raise FuseScopeError("variant_of_one_engine", variant=named(engine, name)[:80])
@@ -91,8 +107,9 @@ def with_engines(pool: WorkerPool, engines: Sequence[str]) -> WorkerPool:
         engine: replace(
             pool,
             name=f"{pool.name}, {engine}",
-            python=None if engine == OWN else python_of(engine),
-            prefix="" if engine == OWN else f"{engine}.",
+            python=None if engine == OWN else chosen.python_of(engine),
+            prefix="" if kind_of(engine) == OWN else f"{kind_of(engine)}.",
+            brought=chosen.brought_to(engine),
         )
         for engine in engines
     }
@@ -105,7 +122,8 @@ def translated_to(engines: Sequence[str]) -> tuple[str, ...]:
 
 
 def facts_of(engine: str, own_version: str) -> Engine:
-    """The engine as the experiment names it; `own_version` is that of ONNX Runtime."""
-    if engine == OWN:
-        return Engine(OWN, own_version, "CPUExecutionProvider")
-    return Engine(engine, state_of(engine_of(engine)).version or "", "CPU")
+    """The engine as the experiment names it; `own_version` is that of FuseScope's own ONNX
+    Runtime."""
+    kind = kind_of(engine)
+    provider = "CPUExecutionProvider" if kind == OWN else "CPU"
+    return Engine(kind, own_version if engine == OWN else chosen.version_of(engine), provider)

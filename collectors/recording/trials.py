@@ -123,6 +123,14 @@ class Trials:
             with language.speaking(language.ENGLISH):  # as the experiment has it
                 self._matched[variant] = Matched(refuted=0, unknown=0, problem=error.what)
 
+    def drop_graph(self, variant: str, reason: str) -> None:
+        """Keeps nothing of the variant's graph, which for that `reason` cannot be set beside the
+        model's."""
+        for file in self.files(variant).values():
+            file.unlink()
+        checked = self.checked[variant]
+        self.checked[variant] = msgspec.structs.replace(checked, nodes=None, graph_problem=reason)
+
     def drop_dump(self, variant: str) -> None:
         """The engine's graph with all weights, or the values of its tensors, are not needed any
         more."""

@@ -3,6 +3,7 @@ these engines, which has names of its own (`fused`)."""
 
 from __future__ import annotations
 
+import os
 from typing import TypeVar
 
 import msgspec
@@ -30,7 +31,8 @@ def variant_of(job: msgspec.Struct) -> str:
 
 
 def for_engine(job: _Job, engine: str) -> _Job:
-    """The job as that engine is asked: variants by its own names, and nothing about others."""
+    """The job as that engine is asked: variants by its own names, nothing about others, and a
+    folder of its own for compiled code."""
 
     def own(variant: str) -> str:
         return variant.removeprefix(f"{engine}:")
@@ -44,7 +46,8 @@ def for_engine(job: _Job, engine: str) -> _Job:
     settings = getattr(job, "settings", None)
     if settings is not None:
         derived = {own(k): one for k, one in settings.derived.items() if engine_of(k) == engine}
-        changes["settings"] = msgspec.structs.replace(settings, derived=derived)
+        compiled = os.path.join(settings.compiled, engine) if settings.compiled else ""
+        changes["settings"] = msgspec.structs.replace(settings, derived=derived, compiled=compiled)
     return msgspec.structs.replace(job, **changes)
 
 

@@ -8,13 +8,20 @@ than they use. The recorder watches the resident memory of all of its processes 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import fusescope
 
 CODE = "code"
+BROUGHT = "brought"
+_WORKER = "fusescope.collectors.workers.worker"
+# Behind everything that the environment has itself: PYTHONPATH would put it in front.
+_WITH_BROUGHT = (
+    f"import sys; sys.path.append(sys.argv[2]); import {_WORKER} as it; it.main(sys.argv[1])"
+)
 COMPILER_SETTINGS = ("CC", "CXX", "SDKROOT", "DEVELOPER_DIR")
 _CACHES = {
     "TORCHINDUCTOR_CACHE_DIR": "inductor",
@@ -37,12 +44,39 @@ _SETTINGS = {
 }
 
 
-def lay_out(directory: Path) -> None:
-    """Puts FuseScope's own code, and nothing else, where the worker finds it: beside it, where
-    FuseScope is installed, lie packages of another environment."""
+def lay_out(directory: Path, brought: Sequence[str] = ()) -> None:
+    """Puts FuseScope's own code, and of the packages beside it only those that are `brought`, where
+    the worker finds them: where FuseScope is installed, lie packages of another environment."""
     code = directory / CODE
     code.mkdir()
     (code / "fusescope").symlink_to(Path(fusescope.__file__).resolve().parent)
+    if brought:
+        place = directory / BROUGHT
+        place.mkdir()
+        for name in brought:
+            _link(place, name)
+
+
+def program(directory: Path, task: str, brought: Sequence[str] = ()) -> list[str]:
+    """What a Python of another environment is told to run."""
+    if not brought:
+        return ["-m", _WORKER, task]
+    return ["-c", _WITH_BROUGHT, task, str(directory / BROUGHT)]
+
+
+def _link(place: Path, name: str) -> None:
+    """The package of FuseScope's own installation, or the one that it lies in. Libraries that lie
+    beside it are found where it really is."""
+    spec = importlib.util.find_spec(name)
+    if spec is None:
+        return
+    folders = list(spec.submodule_search_locations or ())
+    real = Path(folders[0] if folders else spec.origin or "")
+    for _ in range(name.count(".")):
+        real = real.parent
+    link = place / real.name
+    if not link.is_symlink():
+        link.symlink_to(real.resolve())
 
 
 def environment(directory: str) -> dict[str, str]:

@@ -19,7 +19,8 @@ Answer = TypeVar("Answer")
 class WorkerPool:
     """`name` is the model's, for errors. A task may take `memory_bytes` of memory and `seconds`,
     unless it is given others. `library` is registered in every session; `python` is that of the
-    engine's environment, None for FuseScope's own. Tasks of an engine that has its own start
+    engine's environment, None for FuseScope's own, and `brought` packages of FuseScope's that its
+    workers lack there. Tasks of an engine that has its own start
     with `prefix`. With `has_device` the memory is resident memory everywhere. What lies in
     `packages`, another release of the engine, is imported in place of what FuseScope was
     installed with; for tasks of a variant that `releases` names, what lies there. In a
@@ -37,6 +38,7 @@ class WorkerPool:
     releases: Mapping[str, Path] = field(default_factory=dict)
     engines: Mapping[str, WorkerPool] = field(default_factory=dict)
     has_device: bool = False
+    brought: tuple[str, ...] = ()
 
     def run(
         self, task: str, job: msgspec.Struct, answer: type[Answer], seconds: float | None = None
@@ -60,6 +62,7 @@ class WorkerPool:
             library=library.name if library is not None else "",
             python=self.python,
             packages=self._packages(job),
+            brought=self.brought,
         )
         if library is not None:
             library.check_unchanged()
@@ -73,7 +76,7 @@ class WorkerPool:
 
     def at_home(self) -> WorkerPool:
         """The same with FuseScope's own Python and engine."""
-        return replace(self, python=None, prefix="", packages=None, engines={})
+        return replace(self, python=None, prefix="", packages=None, engines={}, brought=())
 
     def with_packages(self, packages: Path) -> WorkerPool:
         """The same with another release of FuseScope's own engine."""

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -89,10 +89,12 @@ def run(
     library: str = "",
     python: Path | None = None,
     packages: Path | None = None,
+    brought: Sequence[str] = (),
 ) -> Answer:
     """Runs the task and returns its answer. `library` is the name of a library of the user's that
     runs in there; `python` is that of the engine's environment, None for FuseScope's own. What
-    lies in `packages` is imported in place of what FuseScope was installed with.
+    lies in `packages` is imported in place of what FuseScope was installed with; `brought` are
+    packages of FuseScope's own installation for another Python that has none of the name.
 
     Raises FuseScopeError (with `where`, the model's name) for whatever goes wrong in there:
     a refusal of the engine, a crash, too much memory, too much time. Raises Cancelled when
@@ -121,7 +123,7 @@ def run(
         elif python is None:
             child = _start(task, directory, stderr)
         else:
-            child = _start_foreign(python, task, directory, stderr)
+            child = _start_foreign(python, task, directory, stderr, brought)
         try:
             text = _converse(child, request, limits, where, cancelled, watched_bytes)
             code = child.wait()
@@ -171,13 +173,13 @@ def _started(
 
 
 def _start_foreign(
-    python: Path, task: str, directory: Path, stderr: IO[bytes]
+    python: Path, task: str, directory: Path, stderr: IO[bytes], brought: Sequence[str]
 ) -> subprocess.Popen[bytes]:
     """Raises FuseScopeError where that Python cannot be run."""
-    foreign.lay_out(directory)
+    foreign.lay_out(directory, brought)
     try:
         return subprocess.Popen(
-            [python, "-P", "-m", "fusescope.collectors.workers.worker", task],
+            [python, "-P", *foreign.program(directory, task, brought)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,

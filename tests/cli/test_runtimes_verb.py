@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.app.cli import runtimes
 from fusescope.app.cli.printing import runtimes as printing
-from fusescope.collectors.environments import adding, catalogue, state
+from fusescope.collectors.environments import adding, catalogue, named, state
+from fusescope.collectors.environments.looking import Seen
 from fusescope.collectors.environments.pip import Pip
 from tests.collectors.environments.standin import (
     ENGINE,
@@ -165,3 +166,69 @@ def test_the_question_can_be_answered(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(typer, "confirm", abort)
     assert not runtimes._is_agreed()
+
+
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str = "nightly") -> named.Named:
+    """An environment of the user's that was seen: only what starts a Python is replaced."""
+    python, module = tmp_path / "python", tmp_path / "toy_engine.py"
+    python.write_text("#!/bin/sh\n")
+    python.chmod(0o755)
+    module.write_text("")
+    seen = Seen(
+        python, "3.12.4", "/include", module, ("msgspec",), "1.6.0.dev2+cu130", "CUDA 13.0",
+        "TorchInductor, Triton 3.8.0", ("GPU 0",),
+    )  # fmt: skip
+    monkeypatch.setattr(named, "look", lambda engine, python: seen)
+    return named.use("toy", str(python), name)[0]
+
+
+def test_an_environment_of_ones_own_is_listed_with_what_was_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own(tmp_path, monkeypatch)
+    python = tmp_path / "python"
+    told = (
+        "Its build: CUDA 13.0. Its compiler: TorchInductor, Triton 3.8.0. Devices that it sees "
+        "beside the CPU: GPU 0. It lacks msgspec, which FuseScope brings along."
+    )
+    assert said("use", "toy", "--python", str(python), "--name", "nightly") == (
+        "toy@nightly was looked at anew and is ready: toy 1.6.0.dev2+cu130 for Python 3.12.4. "
+        f"Nothing was installed. {told}\nRecord with it: --runtime toy@nightly\n"
+    )
+    monkeypatch.setattr(named.sys, "version_info", (3, 12, 0))
+    assert said("use", "toy", "--python", str(python)).startswith("toy@1.6.0.dev2 is ready: ")
+    monkeypatch.setenv("COLUMNS", "400")
+    lines = [line.rstrip() for line in said().splitlines() if line.startswith("toy@")]
+    assert [line.split()[:5] for line in lines] == [
+        ["toy@1.6.0.dev2", "1.6.0.dev2+cu130", "–", "–", "ready:"],
+        ["toy@nightly", "1.6.0.dev2+cu130", "–", "–", "ready:"],
+    ]
+    assert lines[0].endswith(f"ready: Python 3.12.4 ({python}). {told}")
+
+    [row] = json.loads(said("use", "toy", "--python", str(python), "--json"))["engines"]
+    assert (row["engine"], row["state"], row["error"]) == ("toy@1.6.0.dev2", "ready", None)
+    assert row["environment"]["devices"] == ["GPU 0"]
+    assert row["environment"]["brought"] == ["msgspec"]
+    listed = json.loads(said("--json"))["engines"]
+    assert [one["engine"] for one in listed if one["environment"]] == [
+        "toy@1.6.0.dev2", "toy@nightly",
+    ]  # fmt: skip
+
+    python.unlink()
+    values = json.loads(said("--json"))["engines"][-1]
+    assert values["state"] == "broken" and values["error"]["code"] == "runtime_named_broken"
+    assert "The environment toy@nightly cannot be used as it was seen" in said()
+
+
+def test_removing_one_of_ones_own_leaves_its_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own(tmp_path, monkeypatch)
+    assert said("remove", "toy@nightly") == (
+        "toy@nightly is no longer listed. Its environment stays.\n"
+    )
+    assert (tmp_path / "python").exists()
+    assert refusal("remove", "toy@nightly").code == "runtime_no_such_name"
+    own(tmp_path, monkeypatch)
+    assert json.loads(said("remove", "toy@nightly", "--json"))["engine"] == "toy@nightly"
+    assert refusal("add", "toy@nightly").code == "runtime_named_twice"

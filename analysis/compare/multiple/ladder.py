@@ -118,12 +118,13 @@ def ladder_of(compared: Comparison | MultipleComparison) -> Ladder | None:
 
 def ladder(record: ExperimentRecord, compared: list[str]) -> Ladder | None:
     """`ladder_of` variants of one recording by name, the baseline of the comparison first."""
-    engines = {record.engine_of(name).name for name in compared}
-    rungs = RUNGS.get(next(iter(engines))) if len(engines) == 1 else None
+    environments = {record.environment_of(name) for name in compared}
+    engine = record.engine_of(compared[0]).name
+    rungs = RUNGS.get(engine) if len(environments) == 1 else None
     if rungs is None:
         return None
     times = _Times(record, compared[0])
-    of_engine = [name for name in times.centres if record.engine_of(name).name in engines]
+    of_engine = [name for name in times.centres if record.environment_of(name) in environments]
     rung = {record.own_name(name): name for name in of_engine}
     recorded = [rung[name] for name in rungs.variants if name in rung]
     at = [recorded.index(name) for name in compared if name in recorded]

@@ -33,6 +33,7 @@ CompilersError = Literal[
     "mindspore_pass_stays",
     "mindspore_refused",
     "mindspore_still_fused",
+    "model_drawn_apart",
     "openvino_no_bf16",
     "openvino_no_operator",
     "openvino_refused",
@@ -189,6 +190,13 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
     "option_of_own_only": ErrorText(
         Message("The engine {runtime:name} has nothing for the option {option:name}"),
         Message("Leave it out, or record with --runtime onnxruntime."),
+    ),
+    "model_drawn_apart": ErrorText(
+        Message(
+            "The model is another one in {other:name} than in {first:name}: its weights or its "
+            "inputs differ"
+        ),
+        Message("Have the function read them from a file, or draw them in the same way in both."),
     ),
     "openvino_no_bf16": ErrorText(
         Message("On this CPU, OpenVINO computes in float32 although bfloat16 is asked for"),

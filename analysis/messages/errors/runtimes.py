@@ -14,20 +14,30 @@ RuntimesError = Literal[
     "runtime_busy",
     "runtime_compiler",
     "runtime_disk_full",
+    "runtime_engine_not_there",
     "runtime_folder_unwritable",
     "runtime_headers",
     "runtime_import_failed",
     "runtime_interrupted",
+    "runtime_is_command",
     "runtime_little_disk",
+    "runtime_name_impossible",
+    "runtime_named_broken",
+    "runtime_named_twice",
     "runtime_nameless",
     "runtime_no_network",
+    "runtime_no_python",
+    "runtime_no_such_name",
     "runtime_no_version",
     "runtime_not_beside",
     "runtime_not_removed",
+    "runtime_old_python",
+    "runtime_other_python",
     "runtime_own",
     "runtime_package_missing",
     "runtime_pip_failed",
     "runtime_python",
+    "runtime_python_fails",
     "runtime_python_gone",
     "runtime_twice",
     "runtime_unconfirmed",
@@ -62,6 +72,10 @@ RUNTIMES: Mapping[RuntimesError, ErrorText] = {
             "another disk, then run the same command again. Nothing that was installed stays."
         ),
     ),
+    "runtime_engine_not_there": ErrorText(
+        Message("The engine {engine:name} is not in this Python: it cannot find {module:name}"),
+        Message("Install the engine there, or name another Python with --python."),
+    ),
     "runtime_folder_unwritable": ErrorText(
         Message("The folder for engines cannot be written to: {reason:name}"),
         Message(
@@ -89,6 +103,13 @@ RUNTIMES: Mapping[RuntimesError, ErrorText] = {
         Message("Adding the engine {engine:name} was interrupted"),
         Message("Run the same command again. What pip has fetched is used again."),
     ),
+    "runtime_is_command": ErrorText(
+        Message("--python takes the path of a Python, and '{command:name}' is a command"),
+        Message(
+            "Name the Python itself, as bin/python in the folder of a conda environment. Of a "
+            "container, install FuseScope inside and record there."
+        ),
+    ),
     "runtime_little_disk": ErrorText(
         Message(
             "The engine {engine:name} needs {needed:capacity} of free space while it is added, "
@@ -98,6 +119,21 @@ RUNTIMES: Mapping[RuntimesError, ErrorText] = {
             "Free some space there, or set XDG_CACHE_HOME in the environment to a folder on "
             "another disk."
         ),
+    ),
+    "runtime_name_impossible": ErrorText(
+        Message("An environment cannot have the name '{name:name}'"),
+        Message("Use letters, digits, '.', '_', '-' and '+', at most 40 of them."),
+    ),
+    "runtime_named_broken": ErrorText(
+        Message("The environment {runtime:name} cannot be used as it was seen: {reason:name}"),
+        Message(
+            "Run: fusescope runtimes use {engine:name} --python {python:name} --name {name:name}. "
+            "It is looked at anew."
+        ),
+    ),
+    "runtime_named_twice": ErrorText(
+        Message("'{given:name}' names an environment, where an engine is asked for"),
+        Message("Run: fusescope runtimes use {engine:name} --python PYTHON --name NAME."),
     ),
     "runtime_nameless": ErrorText(
         Message("Beside a comma of --runtime '{given:name}' the name of an engine is missing"),
@@ -109,6 +145,14 @@ RUNTIMES: Mapping[RuntimesError, ErrorText] = {
             "Check the network and pip's settings (pip config list), then run fusescope runtimes "
             "add {engine:name} again. What pip has fetched is used again."
         ),
+    ),
+    "runtime_no_python": ErrorText(
+        Message("There is no Python '{python:name}'"),
+        Message("Name the file, as --python /opt/venv/bin/python."),
+    ),
+    "runtime_no_such_name": ErrorText(
+        Message("There is no environment '{runtime:name}'"),
+        Message("Run: fusescope runtimes use {engine:name} --python PYTHON --name {name:name}."),
     ),
     "runtime_no_version": ErrorText(
         Message(
@@ -128,6 +172,22 @@ RUNTIMES: Mapping[RuntimesError, ErrorText] = {
         Message("Not all of the engine {engine:name} could be removed"),
         Message("Check the permissions of the folder, then remove it yourself."),
     ),
+    "runtime_old_python": ErrorText(
+        Message(
+            "FuseScope's workers run with Python {oldest:name} or newer, and this is {python:name}"
+        ),
+        Message("Name an environment with a newer Python."),
+    ),
+    "runtime_other_python": ErrorText(
+        Message(
+            "This is Python {python:name} without {packages:name}, and what Python {own:name} has, "
+            "which runs FuseScope, cannot be loaded there"
+        ),
+        Message(
+            "Install it there (python -m pip install {requirements:name}), or run FuseScope with "
+            "the same version of Python."
+        ),
+    ),
     "runtime_own": ErrorText(
         Message("The engine {engine:name} comes with FuseScope and goes with it"),
         Message("Engines that fusescope runtimes add installed can be removed."),
@@ -146,6 +206,10 @@ RUNTIMES: Mapping[RuntimesError, ErrorText] = {
             "{python:name}, which runs FuseScope"
         ),
         Message("Install FuseScope with a Python from {oldest:name} to {newest:name}."),
+    ),
+    "runtime_python_fails": ErrorText(
+        Message("This Python does not work: {reason:name}"),
+        Message("Run it yourself and import the engine, or name another one with --python."),
     ),
     "runtime_python_gone": ErrorText(
         Message("The Python of the engine's environment cannot be run"),

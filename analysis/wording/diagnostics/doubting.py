@@ -307,6 +307,13 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
             "what is fused. What fusion brings, only two variants of one engine can say."
         ),
     ),
+    "engine_versions_differ": told_of_change(
+        Message("The sides ran in different versions: {before:name} and {after:name}."),
+        Message(
+            "The change is that of everything in which they differ: the compiler, its kernels, the "
+            "libraries of both and what is fused."
+        ),
+    ),
     "translated": told(
         Message("{engine:name} ran the model as FuseScope translates it from ONNX."),
         Message("A model that was written for this engine by hand may run faster or slower."),

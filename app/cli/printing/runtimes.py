@@ -6,16 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 from fusescope.analysis import units
 from fusescope.analysis.errors import FuseScopeError
-from fusescope.analysis.messages import paragraph, say
+from fusescope.analysis.messages import Message, paragraph, say
 from fusescope.app.cli import streams
-from fusescope.collectors.environments import adding, needs, state
+from fusescope.collectors.environments import adding, named, needs, state
 from fusescope.collectors.environments.catalogue import ENGINES, OWN
 
 if TYPE_CHECKING:
     from fusescope.collectors.environments.catalogue import Engine
+    from fusescope.collectors.environments.named import Listed, Named
     from fusescope.collectors.environments.state import State
 
 SCHEMA_VERSION = 1
+_NAMED = Message(
+    "{runtime:name} is ready: {engine:name} {version:name} for Python {python:name}. Nothing was "
+    "installed."
+)
+_NAMED_AGAIN = Message(
+    "{runtime:name} was looked at anew and is ready: {engine:name} {version:name} for Python "
+    "{python:name}. Nothing was installed."
+)
 
 
 def print_table() -> None:
@@ -49,6 +58,9 @@ def print_table() -> None:
             units.capacity(found.disk_bytes or 0) if is_ready else _about(build.disk_bytes),
             _state_told(engine, found),
         )
+    for one in named.listed():
+        version = units.MISSING if one.named is None else one.named.version
+        table.add_row(one.runtime, version, units.MISSING, units.MISSING, _named_told(one))
     console = Console(highlight=False, markup=False, emoji=False)
     console.print(table)
     console.print(
@@ -92,6 +104,7 @@ def own() -> dict[str, Any]:
         "download_bytes": None,
         "folder": None,
         "error": error,
+        "environment": None,
     }
 
 
@@ -107,7 +120,74 @@ def row(engine: Engine, found: State | None = None) -> dict[str, Any]:
         "download_bytes": None if is_ready else engine.builds[0].download_bytes,
         "folder": str(found.folder),
         "error": _problem(engine, found),
+        "environment": None,
     }
+
+
+def named_row(one: Listed) -> dict[str, Any]:
+    """An environment of the user's as JSON has it, with what was seen of it."""
+    seen = one.named
+    return {
+        "engine": one.runtime,
+        "state": "ready" if one.problem is None else "broken",
+        "version": None if seen is None else seen.version,
+        "disk_bytes": None,
+        "download_bytes": None,
+        "folder": None,
+        "error": one.problem,
+        "environment": None
+        if seen is None
+        else {
+            "python": seen.python,
+            "python_version": seen.python_version,
+            "build": seen.build or None,
+            "compiler": seen.compiler or None,
+            "devices": list(seen.devices),
+            "brought": list(seen.brought),
+            "looked": seen.looked,
+        },
+    }
+
+
+def print_named(made: Named, *, was_there: bool) -> None:
+    """What was seen of an environment of the user's, and how it is chosen."""
+    told = _NAMED_AGAIN if was_there else _NAMED
+    first = told.text(
+        runtime=made.runtime,
+        engine=made.engine,
+        version=made.version,
+        python=made.python_version,
+    )
+    print(paragraph(first, *_seen_told(made)))
+    print(say("Record with it: --runtime {runtime:name}", runtime=made.runtime))
+
+
+def _seen_told(made: Named) -> list[str]:
+    """What was seen, a sentence each."""
+    devices, packages = ", ".join(made.devices), ", ".join(made.brought)
+    return [
+        say("Its build: {build:name}.", build=made.build) if made.build else "",
+        say("Its compiler: {compiler:name}.", compiler=made.compiler) if made.compiler else "",
+        say("Devices that it sees beside the CPU: {devices:name}.", devices=devices)
+        if devices
+        else say("It sees no device beside the CPU."),
+        say("It lacks {packages:name}, which FuseScope brings along.", packages=packages)
+        if packages
+        else "",
+    ]
+
+
+def _named_told(one: Listed) -> str:
+    """Ready, with what was seen, or why it cannot be used and the next step."""
+    if one.problem is not None:
+        return _without_place(one.problem)
+    assert one.named is not None
+    ready = say(
+        "ready: Python {version:name} ({path:name}).",
+        version=one.named.python_version,
+        path=one.named.python,
+    )
+    return paragraph(ready, *_seen_told(one.named))
 
 
 def _state_told(engine: Engine, found: State) -> str:

@@ -47,7 +47,6 @@ def engines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         return replace(real(engine), kind="absent", reason=None)
 
     monkeypatch.setattr(state, "state_of", seen)
-    monkeypatch.setattr(several, "state_of", seen)
 
 
 def asked(**changes: Any) -> Recording:
