@@ -7,8 +7,10 @@ import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations
 from typing import Literal
 
+from fusescope.analysis import units
 from fusescope.analysis.messages import formats, language
 
 Role = Literal["text", "name", "number"]
@@ -51,12 +53,17 @@ class Message:
 
     def _pieces(self, values: Mapping[str, Shown]) -> Iterator[Part]:
         is_strong = False
-        for literal, name, form in _pieces(language.translated(self.one, self.many, values)):
-            for place, text in enumerate(literal.split("**")):
+        text = language.translated(self.one, self.many, values)
+        apart = _durations_apart(text, values)
+        for literal, name, form in _pieces(text):
+            for place, piece in enumerate(literal.split("**")):
                 is_strong ^= place > 0
-                yield Part(text, "number" if is_strong else "text")
-            if name is not None:
-                yield from _shown(values[name], form, "number" if is_strong else "text")
+                yield Part(piece, "number" if is_strong else "text")
+            role: Role = "number" if is_strong else "text"
+            if name is not None and form == "duration" and name in apart:
+                yield Part(apart[name], role)
+            elif name is not None:
+                yield from _shown(values[name], form, role)
 
 
 @dataclass(frozen=True)
@@ -119,6 +126,37 @@ def _shown(value: Shown, form: str, role: Role) -> Iterator[Part]:
             yield part if part.role == "name" or role == "text" else Part(part.text, role)
     else:
         yield Part(formats.shown(value, form), "name" if form == "name" else role)
+
+
+def _durations_apart(text: str, values: Mapping[str, Shown]) -> Mapping[str, str]:
+    """Return how the durations of a sentence are written beside which their difference stands: so
+    that they are as far apart as it says."""
+    changes, durations = _timed(text)
+    if not changes or len(durations) < 2:
+        return {}
+    known = [(name, ns) for name in durations if isinstance(ns := values[name], int | float)]
+    found: dict[str, str] = {}
+    for name in changes:
+        change = values[name]
+        if not isinstance(change, int | float):
+            continue
+        pairs = [(abs(abs(b[1] - a[1]) - abs(change)), a, b) for a, b in combinations(known, 2)]
+        if pairs:
+            _, before, after = min(pairs)
+            texts = units.durations_apart(before[1], after[1], change)
+            found |= {before[0]: texts[0], after[0]: texts[1]}
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _timed(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the placeholders of changes of time and of durations, each once."""
+    pieces = _pieces(text)
+    changes, durations = (
+        tuple(dict.fromkeys(name for _, name, form in pieces if name is not None and form == which))
+        for which in ("signed_duration", "duration")
+    )
+    return changes, durations
 
 
 _HAN = r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]"  # with its punctuation

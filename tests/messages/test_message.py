@@ -102,3 +102,30 @@ def test_no_space_stands_between_chinese_and_chinese(one: str, other: str, expec
 def test_the_emphasised_is_chinese_too() -> None:
     parts = Message("占 **{share}** 的组").parts(share="一半")
     assert parts == (Part("占"), Part("一半", "number"), Part("的组"))
+
+
+def test_times_beside_their_change_are_as_far_apart_as_it_says() -> None:
+    """3.159 - 1.914 = 1.245 ms, which reads as 1.24; 3.16 - 1.91 would be 1.25."""
+    message = Message("It takes {takes:duration} instead of {took:duration}: {ns:signed_duration}.")
+    text = message.text(takes=3_158_600, took=1_914_100, ns=1_244_500)
+    assert text == "It takes 3.159 ms instead of 1.914 ms: +1.24 ms."
+    # 3.17 - 1.91 = 1.26: nothing more is needed.
+    assert message.text(takes=3_170_000, took=1_910_000, ns=1_260_000) == (
+        "It takes 3.17 ms instead of 1.91 ms: +1.26 ms."
+    )
+    # The change of something else, and no change at all.
+    assert message.text(takes=3_158_600, took=1_914_100, ns=-20_000) == (
+        "It takes 3.16 ms instead of 1.91 ms: −20.0 µs."
+    )
+    assert message.text(takes=None, took=1_914_100, ns=None) == (
+        "It takes – instead of 1.91 ms: –."
+    )
+
+
+def test_of_several_times_those_are_finer_that_the_change_is_of() -> None:
+    message = Message(
+        "{a:duration}, {b:duration} and {c:duration}: **{ns:signed_duration}**, as {inner}"
+    )
+    inner = Message("{a:duration} to {b:duration}").of(a=3_158_600, b=1_914_100)
+    text = message.text(a=5_555_500, b=3_158_600, c=1_914_100, ns=-1_244_500, inner=inner)
+    assert text == "5.56 ms, 3.159 ms and 1.914 ms: −1.24 ms, as 3.16 ms to 1.91 ms"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from fusescope.analysis import units
 from fusescope.analysis.operators.classes import OP_CLASSES
 from fusescope.analysis.timeline import script
 from fusescope.analysis.timeline.host_lane import HOST_KINDS
@@ -113,3 +117,22 @@ def test_only_a_whole_number_is_taken_from_the_browser() -> None:
     answers = [{"row": 7}, {"row": None}, {"row": "7"}, {"row": True}, {"row": 7.5}, [7], "7"]
     assert [_picked(answer, "row") for answer in answers] == [7, *[None] * 6]
     assert _picked({"row": 7, "group": 3}, "group") == 3
+
+
+def test_the_script_writes_times_beside_their_change_as_the_pages_do(tmp_path: Path) -> None:
+    pairs = [(243_600, 130_200), (1_990_000, 861_000), (8_826_500, 8_872_800), (0, 1_244)]
+    pairs += [(1_914_100, 3_158_600), (7_000, 7_000), (999_400, 1_000_100), (995, 1_004)]
+    asks = tmp_path / "asks.mjs"
+    text = (ROOT / "analysis" / "timeline" / "web" / "data" / "text.js").as_uri()
+    asks.write_text(
+        f"import {{ durationsApart }} from {json.dumps(text)};\n"
+        f"const pairs = {json.dumps(pairs)};\n"
+        "console.log(JSON.stringify(pairs.map(([one, other]) => durationsApart(one, other))));\n"
+    )
+    deno = Path(sys.prefix) / "bin" / "deno"
+    ran = subprocess.run(
+        [deno, "run", "--no-remote", "--quiet", asks], capture_output=True, text=True, check=True
+    )
+    expected = [list(units.durations_apart(*pair, pair[1] - pair[0])) for pair in pairs]
+    assert json.loads(ran.stdout) == expected
+    assert expected[4] == ["1.914 ms", "3.159 ms"]

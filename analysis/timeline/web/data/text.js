@@ -8,10 +8,29 @@ const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
 const unitOf = (ns) => UNITS.find(([size]) => ns >= size * 0.9995) ?? UNITS[3];
 
 /* Three significant digits, as analysis.units.duration. */
-export function duration(ns) {
+export const duration = (ns) => printed(ns, 0).text;
+
+/* A duration with `more` digits, as text and as it reads in ns, and what its last digit is. */
+function printed(ns, more) {
   const [size, unit] = unitOf(ns);
   const value = ns / size;
-  return `${value.toFixed(size === 1 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2)} ${unit}`;
+  const places = size === 1 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  const digits = size === 1 ? 0 : places + more;
+  const number = value.toFixed(digits);
+  return { text: `${number} ${unit}`, ns: Number(number) * size, step: ns && size / 10 ** digits };
+}
+
+/* Two durations beside which that of their difference stands, as analysis.units.durations_apart. */
+export function durationsApart(before, after) {
+  const change = printed(Math.abs(after - before), 0);
+  const texts = (more) => [before, after].map((ns) => printed(ns, more));
+  const more = [0, 1, 2].find((digits) => {
+    const [one, other] = texts(digits);
+    const isFiner = change.step < Math.max(one.step, other.step) * 0.999;
+    if (digits === 0 && isFiner) return true;
+    return Math.abs(change.ns - Math.abs(other.ns - one.ns)) <= change.step * 0.501;
+  });
+  return texts(more ?? 2).map(({ text }) => text);
 }
 
 /* A count as analysis.units.count: a narrow space that breaks no line between groups of digits. */

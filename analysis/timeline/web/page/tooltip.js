@@ -5,7 +5,7 @@ import { CLASSES } from "../data/calls.js";
 import { causeLabel, HOST, HOST_KINDS, kindLabel, laneAt } from "../data/host.js";
 import { toneOf } from "../data/modes.js";
 import { groupOfCall, opOf } from "../data/selection.js";
-import { cutMiddle, duration, moment, plainText, share } from "../data/text.js";
+import { cutMiddle, duration, durationsApart, moment, plainText, share } from "../data/text.js";
 import { inRow, say } from "../data/words.js";
 
 const OF_GROUP = "of its group"; // marks facts
@@ -177,7 +177,7 @@ function describeGroup(view, id) {
   const change = (
     before,
     after,
-  ) => (before === null || after === null ? null : `${duration(before)} → ${duration(after)}`);
+  ) => (before === null || after === null ? null : durationsApart(before, after).join(" → "));
   const facts = [
     [say("change"), changeText(group)],
     [say("mean"), change(group.before_ns, group.after_ns)],
