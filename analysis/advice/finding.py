@@ -13,8 +13,8 @@ from fusescope.analysis.trace import Value
 
 # What can limit a run; analysis/wording/findings/ has the sentences, kinds/ a file for each.
 FindingCode = Literal[
-    "communication", "copies", "costly_fusion", "dispatch_bound", "dynamic_dimensions",
-    "fallback", "fused_slower",
+    "checkpointing", "communication", "copies", "costly_fusion", "dispatch_bound",
+    "dynamic_dimensions", "fallback", "fused_slower",
     "graph_growth", "host_waits", "idle_after", "idle_before", "idle_by_host", "idle_threads",
     "idle_time",
     "large_tensors", "light_after_heavy", "light_chains", "low_utilisation", "memory_bound",

@@ -15,6 +15,7 @@ from fusescope.analysis.advice.finding import (
 )
 from fusescope.analysis.advice.kinds.absorbable import light_after_heavy
 from fusescope.analysis.advice.kinds.chains import light_chains
+from fusescope.analysis.advice.kinds.checkpointing import checkpointing
 from fusescope.analysis.advice.kinds.conversions import fallback, reorders, type_conversions
 from fusescope.analysis.advice.kinds.costly import costly_fusion
 from fusescope.analysis.advice.kinds.data_types import wide_types
@@ -68,6 +69,7 @@ KINDS: Mapping[FindingCode, Callable[[Subject], Answer]] = {
     "wide_types": wide_types,
     "fallback": fallback,
     "recomputed": recomputed,
+    "checkpointing": checkpointing,
     "memory_bound": memory_bound,
     "low_utilisation": low_utilisation,
     "graph_growth": graph_growth,

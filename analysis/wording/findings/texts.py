@@ -431,6 +431,26 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         ),
         _GRAPH,
     ),
+    "checkpointing": FindingText(
+        Message("Forward pass done twice"),
+        Message(
+            "One kernel of the forward pass runs again for the backward pass and takes "
+            "{time_ns:duration}, {share:percent} of the time.",
+            "{n:count} kernels of the forward pass run again for the backward pass and take "
+            "{time_ns:duration}, {share:percent} of the time.",
+        ),
+        Message(
+            "Checkpointing of activations does not keep their results, which saves memory and "
+            "costs this time."
+        ),
+        Message(
+            "Checkpoint fewer layers, as far as memory allows, or keep the results that take long "
+            "to compute and little memory."
+        ),
+        Message(
+            "Measured: times of kernels as profiled, and the calls of the host that launched them."
+        ),
+    ),
     "memory_bound": FindingText(
         Message("Bound by memory"),
         Message(

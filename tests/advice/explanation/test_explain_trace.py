@@ -184,9 +184,14 @@ def test_a_forward_pass_that_runs_again_is_told(mark: str) -> None:
         launches += [(0, begin + 2), (1, begin + 15), (1, begin + 35)]
     if "Module" in mark:
         spans = [(*each[:4], each[4] - 11_000) if each[2] == mark else each for each in spans]
-    found = explained(steps_of([[conv, conv, grad]] * 2, spans=spans, launches=launches))
+    trace = steps_of([[conv, conv, grad]] * 2, spans=spans, launches=launches)
+    found = explained(trace)
     [again] = [one for one in found.savings if one.code == "recomputed"]
     assert (again.ns, again.repeats) == (30_000, 1)
+    # What limits the run has it as well: 30 us of a step of 120 us.
+    limits = {one.code: one for one in findings(advised(trace)).found}
+    assert found.unit.wall_ns == 120_000
+    assert (limits["checkpointing"].at_most_ns, limits["checkpointing"].share) == (30_000, 0.25)
     assert again.values["operator"] == "aten::convolution"
     assert (again.values["executions"], again.values["repeated"]) == (4, 2)
 
