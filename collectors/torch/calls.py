@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from fusescope.collectors.torch.launchers import is_launcher, roles_of
+
 _HANDLE = re.compile(r"# \[Provenance debug handles\] (.+):(\d+)\s*$", re.MULTILINE)
 _SIGNATURE = re.compile(
     r"^(\w+) = async_compile\.cpp_pybinding\(.*?^extern \"C\"\s+void\s+kernel\((.*?)\)",
@@ -99,7 +101,7 @@ class Watch:
         kept = [row for row in rows if not (slot[1] <= row[0][1] and row[0][2] <= slot[2])]
         self._written[slot[0]] = [*kept, (slot, name)]
         self._history.setdefault(slot[0], []).append(name)
-        self.run.values[name] = tensor.detach().clone()
+        self.run.values[name] = _copied(tensor)
         return name
 
     def returned(
@@ -115,7 +117,7 @@ class Watch:
         else:
             name = self._new(base)
             self._alive.append(tensor)
-            self.run.values[name] = tensor.detach().clone()
+            self.run.values[name] = _copied(tensor)
         self._objects[id(tensor)] = (name, len(self._history.get(storage, ())))
         return name, is_view
 
@@ -158,6 +160,11 @@ class Watch:
         return f"{base}_{number}" if number else base
 
 
+def _copied(tensor: torch.Tensor) -> torch.Tensor:
+    """The values now, off the device, whose memory is for the run."""
+    return tensor.detach().to("cpu", copy=True)
+
+
 def _slot(tensor: torch.Tensor) -> _Slot:
     storage = tensor.untyped_storage().data_ptr()
     first = tensor.data_ptr()
@@ -197,6 +204,8 @@ def watching(modules: Sequence[ModuleType], sources: Sequence[str], watch: Watch
             for name, value in known.items():
                 if name in roles:
                     setattr(module, name, _generated(watch, graph, name, value, roles[name]))
+                elif is_launcher(value):
+                    setattr(module, name, _Launcher(watch, graph, name, value))
                 elif name in ("extern_kernels", "aten", "inductor_ops", "_quantized", "torch"):
                     setattr(module, name, _Namespace(watch, graph, name, value))
         yield
@@ -209,9 +218,9 @@ def _generated(
     watch: Watch, graph: int, name: str, kernel: Callable[..., Any], roles: Sequence[str]
 ) -> Callable[..., Any]:
     """A generated kernel, whose arguments have these roles; an in-out one is read where something
-    stands there, else it is room for what the kernel keeps."""
+    stands there, else it is room for what the kernel keeps. Scratch memory is neither."""
 
-    def call(*args: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
         given = [
             (arg, roles[index] if index < len(roles) else "in")
             for index, arg in enumerate(args)
@@ -223,12 +232,23 @@ def _generated(
             if role == "in" or (role == "in_out" and watch.has_content(arg))
             for name in watch.reads(arg)
         ]
-        result = kernel(*args)
-        writes = [watch.writes(arg, name) for arg, role in given if role != "in"]
+        result = kernel(*args, **kwargs)
+        writes = [watch.writes(arg, name) for arg, role in given if role in ("out", "in_out")]
         watch.run.calls.append(Call(name, list(dict.fromkeys(reads)), writes, graph))
         return result
 
     return call
+
+
+class _Launcher:
+    """Stands for the launcher of a Triton kernel: what it launches is noted."""
+
+    def __init__(self, watch: Watch, graph: int, name: str, real: Any) -> None:
+        self._real = real
+        self.run = _generated(watch, graph, name, real.run, roles_of(real))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
 
 
 class _Namespace:

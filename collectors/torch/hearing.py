@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from torch._inductor import debug, scheduler
-from torch._inductor.codegen import cpp
+from torch._inductor.codegen import cpp, triton
 
 from fusescope.collectors.torch.reasons import Operation, Refusal, Told
 
@@ -34,13 +34,13 @@ def hearing(graph: Callable[[], int], told: dict[int, Told]) -> Iterator[None]:
         return number
 
     scheduler.WhyNoFuse.__call__ = refusing
-    for module in (debug, cpp):
+    for module in (debug, cpp, triton):
         setattr(module, _NOTE, noting)
     try:
         yield
     finally:
         scheduler.WhyNoFuse.__call__ = refuse
-        for module in (debug, cpp):
+        for module in (debug, cpp, triton):
             setattr(module, _NOTE, note)
 
 
@@ -74,6 +74,13 @@ def _operation(node: Any) -> Operation:
         name=node.get_name(),
         reads=frozenset(dep.name for dep in node.read_writes.reads),
         writes=frozenset(node.get_buffer_names()),
-        loops=tuple(map(str, loops)),
-        reduced=tuple(map(str, reduced)),
+        loops=_extents(loops),
+        reduced=_extents(reduced),
     )
+
+
+def _extents(told: Any) -> tuple[str, ...]:
+    """Of each loop for C++; for Triton one number of all, which is 1 where there is no loop."""
+    if isinstance(told, list | tuple):
+        return tuple(map(str, told))
+    return () if told == 1 else (str(told),)
