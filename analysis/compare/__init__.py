@@ -108,6 +108,8 @@ def compare(
         gains = replace(gains, reconciliation=Reconciliation(gains.reconciliation.of))
     if explained is None and gains.reconciliation.weak:
         explained = explanation_of(baseline, candidate, ranks)
+    if explained is not None and verdict.reason == "no_change":
+        explained = replace(explained, interval_ns=gains.reconciliation.interval_of_no_change)
     first, second = named(baseline, candidate)
     return Comparison(
         baseline=first,

@@ -132,6 +132,23 @@ def test_a_share_names_the_whole_that_it_is_of() -> None:
     assert why.startswith("Shares of the change are not shown: gains and losses cancel")
 
 
+def test_where_no_change_stands_out_the_interval_of_the_change_is_said() -> None:
+    """Waits of 300 us and 340 us on average, each with a variance of 20,000 us^2: the standard
+    error is sqrt(2 * 20,000 / 5) = 89.4 us, and 2.306, t of 8 degrees, times that is 206 us."""
+    waits = ((100, 300, 500, 300, 300), (540, 140, 340, 340, 340))
+    before, after = (
+        steps_of([(replace(NORM, after_us=us), *STEP[1:]) for us in side]) for side in waits
+    )
+    comparison = compared(before, after)
+    assert comparison.verdict.reason == "no_change" and comparison.explained is not None
+    sentence = (
+        "The 95 % interval of the change of the mean, \u2212166 µs to +246 µs, includes no change."
+    )
+    assert sentence in leading_sentence(comparison.explained)
+    shares = no_shares_sentence(comparison.ledger)
+    assert shares.endswith("\u2212166 µs to +246 µs, includes no change.")
+
+
 def test_a_mean_that_differs_as_units_of_one_file_do_is_said_with_both_times() -> None:
     """Steps of 360 us of kernels wait 100 to 500 us, on average 300 us before and 340 us after,
     in another order: of 230 us of spread that is no change, and still 6.1 % of the time."""

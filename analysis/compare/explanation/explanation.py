@@ -253,7 +253,8 @@ class Explanation:
     are the matrix products of each side, of two phases and of two devices. `weights` are sizes of
     weights of each side that the other one has none of, where these tell two models. `data_types`
     are the types that the heavy operators of each side compute in, None where they are the same, or
-    not known. `device` is that of both files, None where they differ or name none."""
+    not known. `device` is that of both files, None where they differ or name none. `interval_ns`
+    is the 95 % interval of the change of the mean where that is no change, None of others."""
 
     outcome: Outcome
     unit: UnitTimes
@@ -274,6 +275,7 @@ class Explanation:
     weights: tuple[tuple[Size, ...], tuple[Size, ...]] = ((), ())
     data_types: tuple[str, str] | None = None
     device: str | None = None
+    interval_ns: tuple[int, int] | None = None
 
     @property
     def rest_ns(self) -> int:

@@ -367,11 +367,7 @@ def _no_shares(total: Reconciliation, gains_ns: pd.Series, is_marked: bool) -> N
         return None
     if is_marked:
         return "marked"
-    if (
-        total.low_ns is not None
-        and total.high_ns is not None
-        and total.low_ns <= 0 <= total.high_ns
-    ):
+    if total.interval_of_no_change is not None:
         return "within_noise"
     others = (
         total.ungrouped_ns, total.communication_ns, total.slow_ns, total.overlap_ns,

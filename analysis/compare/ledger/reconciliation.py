@@ -106,6 +106,13 @@ class Reconciliation:
         """What the operators' usual times do not show: slow executions, dispatch, profiler bias."""
         return (self.slow_ns or 0) + (self.dispatch_ns or 0) + (self.profiler_bias_ns or 0)
 
+    @property
+    def interval_of_no_change(self) -> tuple[int, int] | None:
+        """Return the interval of delta where it includes no change; None of others."""
+        if self.low_ns is None or self.high_ns is None or not self.low_ns <= 0 <= self.high_ns:
+            return None
+        return self.low_ns, self.high_ns
+
 
 def change_ns(baseline: RunTimes, candidate: RunTimes, of: TimeSource) -> float | None:
     """Candidate - baseline of the mean time per run by that source; None where one lacks it."""

@@ -73,6 +73,10 @@ _SMALLER_AND_REST = Message(
     "Everything else adds up to {ns:signed_duration} {per}: {n:count} smaller changes add "
     "{smaller:signed_duration}, and no change accounts for {rest:signed_duration}.",
 )
+_INTERVAL = Message(
+    "The 95 % interval of the change of the mean, {low:signed_duration} to "
+    "{high:signed_duration}, includes no change."
+)
 _UNEXPLAINED = Message("No single cause is large enough to be named.")
 
 
@@ -97,7 +101,14 @@ def leading_said(explanation: Explanation) -> Sequence[Said]:
         return (*first, _MODELS.of())
     if explanation.outcome == "no_change":
         recorded = recorded_devices_said(explanation)
-        return (*first, same_sentence(unit), *end_said(unit), *recorded, *earlier_said(explanation))
+        return (
+            *first,
+            same_sentence(unit),
+            *_interval_said(explanation),
+            *end_said(unit),
+            *recorded,
+            *earlier_said(explanation),
+        )
     lead = leading_change(explanation)
     if lead is None:
         return (
@@ -115,6 +126,14 @@ def leading_said(explanation: Explanation) -> Sequence[Said]:
         *end_said(unit),
         *earlier_said(explanation),
     )
+
+
+def _interval_said(explanation: Explanation) -> Sequence[Said]:
+    """Return between which bounds the change of the mean lies that is none; () where unknown."""
+    if explanation.interval_ns is None:
+        return ()
+    low, high = explanation.interval_ns
+    return (_INTERVAL.of(low=low, high=high),)
 
 
 def explained_parts(explanation: Explanation) -> list[tuple[Part, ...]]:
