@@ -126,16 +126,17 @@ def compile_all(folder: Path = LANGUAGES) -> None:
 
 
 def pseudo(folder: Path) -> None:
-    """Write a language whose every text is the English one in brackets."""
-    catalogue = extracted()
-    for message in catalogue:
-        if message.id:
-            texts = message.id if isinstance(message.id, tuple) else (message.id,)
-            bracketed = tuple(f"⟦{text}⟧" for text in texts)
-            message.string = bracketed if isinstance(message.id, tuple) else bracketed[0]
+    """Write a language whose every text is the English one in brackets. The texts are those of a
+    .po, which has every one of the code: reading the code takes 30 times as long."""
+    bracketed = Catalog(fuzzy=False, charset="utf-8", project="FuseScope")
+    for message in read(next(LANGUAGES.glob("*.po"))):
+        if isinstance(message.id, tuple):
+            bracketed.add(message.id, tuple(f"⟦{text}⟧" for text in message.id))
+        elif message.id:
+            bracketed.add(message.id, f"⟦{message.id}⟧")
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{PSEUDO}.mo").open("wb") as file:
-        write_mo(file, catalogue)
+        write_mo(file, bracketed)
 
 
 def missing(catalogue: Catalog) -> list[Any]:

@@ -166,9 +166,17 @@ def _statistics(
 def distinct_operators(trace: Trace, operators: np.ndarray) -> int:
     """Return how many distinct operators of its file these rows of a trace are: an eager one that a
     comparison told apart by a compiler's originals counts once."""
-    table = trace.operators.iloc[operators]
+    return len(np.unique(_as_in_the_file(trace)[operators]))
+
+
+@once
+def _as_in_the_file(trace: Trace) -> np.ndarray:
+    """Return a number for each operator of a trace, equal for those that its file has as one."""
+    table = trace.operators
     source = table["members_source"].astype("object")
     source = source.where(source != "names", None)
     members = table["members"].astype("object").where(source.notna(), None)
     table = table.drop(columns="operator").assign(members=members, members_source=source)
-    return int((~table.duplicated()).sum())
+    codes = [pd.factorize(table[name].array, use_na_sentinel=False)[0] for name in table.columns]
+    numbers: np.ndarray = np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1]
+    return numbers.reshape(-1)
