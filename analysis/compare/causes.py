@@ -11,7 +11,7 @@ import numpy as np
 from fusescope.analysis.compare.groups.fusion import Fusion, Kind
 from fusescope.analysis.compare.ledger import Ledger
 from fusescope.analysis.compare.multiple.rungs import StepCode, steps_between
-from fusescope.analysis.compare.side import Side, engines_differ
+from fusescope.analysis.compare.side import Side, environments_differ
 from fusescope.analysis.metrics.breakdown import by_operator
 from fusescope.analysis.text import clean_text
 
@@ -50,7 +50,7 @@ def causes(baseline: Side, candidate: Side, fusion: Fusion, ledger: Ledger) -> t
     """
     sides = (baseline, candidate)
     found: list[Cause] = []
-    apart = engines_differ(baseline, candidate)
+    apart = environments_differ(baseline, candidate)
     if apart:
         found.append(Cause("engine", *engine_names(baseline, candidate)))
     precisions = [precision_of(side) for side in sides]
@@ -84,13 +84,15 @@ def _steps(baseline: Side, candidate: Side) -> tuple[StepCode, ...]:
 
 
 def engine_names(baseline: Side, candidate: Side) -> tuple[str, str]:
-    """What the engines of two sides are called beside each other, with their providers where these
-    alone differ. ('', '') where a side does not say."""
+    """What the engines of two sides are called beside each other, with their environments or their
+    providers where these alone differ. ('', '') where a side does not say."""
     one, other = baseline.engine, candidate.engine
     if one is None or other is None:
         return "", ""
     if one.name != other.name:
         return clean_text(one.name, 60), clean_text(other.name, 60)
+    if baseline.environment != candidate.environment:
+        return clean_text(baseline.environment, 60), clean_text(candidate.environment, 60)
     return clean_text(baseline.provider, 60), clean_text(candidate.provider, 60)
 
 

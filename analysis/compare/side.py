@@ -122,6 +122,15 @@ def engines_differ(baseline: Side, candidate: Side) -> bool:
     return (one.name, baseline.provider) != (other.name, candidate.provider)
 
 
+def environments_differ(baseline: Side, candidate: Side) -> bool:
+    """Whether two engines ran them, or two environments of one engine, whose compilers and
+    libraries may differ; False where a side does not say."""
+    if engines_differ(baseline, candidate):
+        return True
+    is_one = baseline.experiment is candidate.experiment
+    return is_one and baseline.environment != candidate.environment
+
+
 def check_whole(trace: Trace, name: str) -> None:
     """Raises FuseScopeError for a file that ends early: none of its runs is known to be whole, so
     nothing of it may be compared."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jax
-from jax._src import core, dispatch, source_info_util
 
 from fusescope.analysis.graph import Tensor
+from fusescope.collectors.jax import internals
 from fusescope.collectors.jax.equations import line_of, products_of, tensor_of
 from fusescope.collectors.jax.followed import Followed, Ran
 from fusescope.collectors.jax.models import Loaded
@@ -89,11 +89,11 @@ class _Watch:
             attributes["programs"] = list(self.programs)
         else:
             attributes["view"] = 1
-        current = source_info_util.current()
-        if place_text := line_of(current.traceback, self.file):
+        current = internals.current_source()
+        if current is not None and (place_text := line_of(current.traceback, self.file)):
             attributes["source"] = place_text
         moves = primitive.name in _MOVES
-        scope = str(current.name_stack)
+        scope = str(current.name_stack) if current is not None else ""
         ran = Ran(name, primitive.name, reads, writes, moves, attributes, scope)
         self.followed.ran(ran, [array_of(result) for result in results])
 
@@ -101,7 +101,8 @@ class _Watch:
 @contextmanager
 def _watched(watch: _Watch) -> Iterator[None]:
     """Operators that run in here are noted, those inside another one as part of that."""
-    process, callable_of = core.EvalTrace.process_primitive, dispatch.xla_primitive_callable
+    trace_of, dispatch = internals.eager_trace(), internals.dispatching()
+    process, callable_of = trace_of.process_primitive, dispatch.xla_primitive_callable
 
     def processing(trace: Any, primitive: Any, args: Any, params: Any, /) -> Any:
         if watch.inside:
@@ -124,10 +125,10 @@ def _watched(watch: _Watch) -> Iterator[None]:
 
         return started
 
-    core.EvalTrace.process_primitive = processing
+    trace_of.process_primitive = processing
     dispatch.xla_primitive_callable = starting
     try:
         yield
     finally:
-        core.EvalTrace.process_primitive = process
+        trace_of.process_primitive = process
         dispatch.xla_primitive_callable = callable_of

@@ -15,11 +15,11 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax._src import source_info_util
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.graph import Attribute, Graph, Node, Tensor
 from fusescope.analysis.text import clean_text
+from fusescope.collectors.jax import internals
 from fusescope.collectors.jax.models import Loaded
 
 _MAX_DEPTH = 32  # of functions that call one another
@@ -106,8 +106,7 @@ def reason_of(error: Exception) -> str:
 
 
 def _bound(equation: Equation, values: Sequence[Any]) -> list[Any]:
-    params = equation.primitive.get_bind_params(equation.params)
-    made = equation.primitive.bind(*values, **params)
+    made = internals.bound(equation.primitive, equation.params, values)
     return list(made) if equation.primitive.multiple_results else [made]
 
 
@@ -256,7 +255,7 @@ def line_of(traceback: Any, file: str) -> str:
 
 
 def _frame(traceback: Any, file: str) -> Any:
-    frames = [one for one in source_info_util.user_frames(traceback) if _OWN not in one.file_name]
+    frames = [one for one in internals.user_frames(traceback) if _OWN not in one.file_name]
     own = [one for one in frames if one.file_name == file] or frames
     return own[0] if own else None
 

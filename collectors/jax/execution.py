@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
-from jax._src.lib import xla_client
 from jax.extend.backend import get_backend
+
+from fusescope.collectors.jax import internals
 
 # What makes one operator of several, or others of one: each piece is to stay what it is.
 _PASSES_OFF = "fusion,algsimp,simplification,cse"
@@ -17,7 +18,7 @@ def optimised_text(compiled: Any) -> str:
     """The optimised program of what `jax.jit(...).lower(...).compile()` returns, constants with all
     of their values."""
     (module,) = compiled.runtime_executable().hlo_modules()
-    options = xla_client.hlo.HloPrintOptions()
+    options = internals.hlo("HloPrintOptions")()
     options.print_large_constants = True
     options.print_control_dependencies = False
     return str(module.to_string(options))
@@ -28,8 +29,8 @@ class Execution:
 
     def __init__(self) -> None:
         self._client = get_backend("cpu")
-        self._devices = xla_client.DeviceList(tuple(self._client.local_devices()[:1]))
-        self._options = xla_client.CompileOptions()
+        self._devices = internals.xla("DeviceList")(tuple(self._client.local_devices()[:1]))
+        self._options = internals.xla("CompileOptions")()
         build = self._options.executable_build_options
         build.debug_options.xla_disable_hlo_passes = _PASSES_OFF
         build.debug_options.xla_backend_optimization_level = 0
@@ -41,9 +42,9 @@ class Execution:
         whatever XLA raises."""
         program = self._programs.get(text)
         if program is None:
-            module = xla_client.hlo.hlo_module_from_text(text)
-            whole = xla_client.XlaComputation(module.as_serialized_hlo_module_proto())
-            stable = xla_client._xla.mlir.xla_computation_to_mlir_module(whole)
+            module = internals.hlo("hlo_module_from_text")(text)
+            whole = internals.hlo("XlaComputation")(module.as_serialized_hlo_module_proto())
+            stable = internals.xla("_xla.mlir.xla_computation_to_mlir_module")(whole)
             program = self._client.compile_and_load(stable, self._devices, self._options)
             self._programs[text] = program
         made = program.execute_sharded(list(given)).disassemble_into_single_device_arrays()

@@ -11,6 +11,7 @@ import jax
 
 from fusescope.analysis.experiment import TensorMatch
 from fusescope.analysis.graph import Graph
+from fusescope.collectors.jax import internals
 from fusescope.collectors.jax.eager import follow_eager
 from fusescope.collectors.jax.equations import trace
 from fusescope.collectors.jax.execution import optimised_text
@@ -64,7 +65,7 @@ def graph_of(loaded: Loaded, compiled: Any | None, folder: Path) -> VariantGraph
 def _passed(compiled: Any, leaves: Sequence[tuple[str, jax.Array]]) -> tuple[list[str], list[Any]]:
     """Names and values of what the program takes: what it does not need is not passed, and arrays
     that the function holds come first."""
-    held = [(f"%held.{place}", value) for place, value in enumerate(compiled._params.const_args)]
-    kept = compiled._executable._kept_var_idx
+    constants, kept = internals.held_and_kept(compiled)
+    held = [(f"%held.{place}", value) for place, value in enumerate(constants)]
     passed = [one for place, one in enumerate((*held, *leaves)) if place in kept]
     return [name for name, _ in passed], [value for _, value in passed]

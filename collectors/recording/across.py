@@ -11,7 +11,7 @@ import msgspec
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.graph import Graph, parse_graph
 from fusescope.analysis.messages import Message, language
-from fusescope.collectors.workers.addressing import engine_of
+from fusescope.collectors.workers.addressing import engine_of, named
 from fusescope.collectors.workers.jobs import Prepared, PrepareJob
 from fusescope.collectors.workers.pool import WorkerPool
 
@@ -23,9 +23,11 @@ _OTHER_OPERATORS = Message(
 @dataclass(frozen=True)
 class Across:
     """The model as the first environment has it, and why graphs of the others cannot be set beside
-    its: by environment, of those alone that have it in other operators."""
+    its: by environment, of those alone that have it in other operators. `lacking` has the variants
+    that a release cannot compile, and what it lacks."""
 
     model: Prepared
+    lacking: Mapping[str, str] = field(default_factory=dict)
     apart: Mapping[str, str] = field(default_factory=dict)
 
     def why_no_graph(self, variant: str) -> str | None:
@@ -49,7 +51,12 @@ def prepared(job: PrepareJob, environments: Mapping[str, WorkerPool]) -> Across:
                 apart[name] = str(
                     _OTHER_OPERATORS.of(environment=name, first=first, example=example)
                 )
-    return Across(made[first], apart)
+    lacking = {
+        named(name, variant): place
+        for name, one in made.items()
+        for variant, place in one.lacking.items()
+    }
+    return Across(made[first], lacking, apart)
 
 
 def _prepared(job: PrepareJob, name: str, pool: WorkerPool) -> Prepared:

@@ -19,7 +19,7 @@ from fusescope.collectors.environments.catalogue import OWN, kind_of, takes_onnx
 from fusescope.collectors.environments.chosen import version_of
 from fusescope.collectors.files import cache
 from fusescope.collectors.progress import Progress, Stage
-from fusescope.collectors.recording import ablation, denials, quiet, several
+from fusescope.collectors.recording import ablation, denials, left_out, quiet, several
 from fusescope.collectors.recording.across import Across, prepared
 from fusescope.collectors.recording.budget import Deadline
 from fusescope.collectors.recording.refused import Refused
@@ -126,6 +126,7 @@ def prepare(
             raise FuseScopeError("release_no_wheel", version=release)
     across = _prepared(recording, plan, folder, pool)
     model = across.model
+    plan = left_out.without(plan, across.lacking, recording, lambda said: report("prepare", said))
     if recording.sha256 and model.sha256 != recording.sha256:
         raise FuseScopeError("model_differs", where=Path(recording.model).name)
     settings = SessionSettings(
@@ -243,7 +244,8 @@ def _prepared(recording: Recording, plan: Plan, folder: Path, pool: WorkerPool) 
     if recording.runtimes and not takes_onnx(recording.engine):
         return prepared(job, pool.engines)
     if recording.engine == OWN or not takes_onnx(recording.engine):
-        return Across(pool.run("prepare", job, Prepared))
+        model = pool.run("prepare", job, Prepared)
+        return Across(model, model.lacking)
     model = pool.at_home().run("prepare", job, Prepared)
     version = version_of(recording.runtime)
     return Across(msgspec.structs.replace(model, engine_version=version))

@@ -169,9 +169,7 @@ class Recording:
             raise FuseScopeError("all_spin_already", variant=again)
         if self.inputs is not None and not self.inputs.is_file():
             raise FuseScopeError("inputs_missing", where=str(self.inputs))
-        baseline = self.baseline or (
-            several.baseline_of(found, self.runtimes[0]) if self.runtimes else _baseline(names)
-        )
+        baseline = self.baseline or baseline_of(found, self.runtimes)
         if not takes_onnx(self.engine):
             return self._engine_plan(found, baseline)
         if zoo.find(self.model) is not None:
@@ -333,6 +331,12 @@ class Recording:
         for name, (low, high) in self.input_ranges.items():
             if not -math.inf < low <= high < math.inf:
                 raise FuseScopeError("range_malformed", input=name[:60])
+
+
+def baseline_of(found: Sequence[Variant], runtimes: Sequence[str]) -> str:
+    """The baseline of these variants where the user named none."""
+    names = [variant.name for variant in found]
+    return several.baseline_of(found, runtimes[0]) if runtimes else _baseline(names)
 
 
 def _baseline(names: Sequence[str]) -> str:

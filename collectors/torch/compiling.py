@@ -11,14 +11,10 @@ from types import ModuleType
 from typing import Any
 
 import torch
-import torch._inductor
-import torch._inductor.codecache
 import torch._inductor.config as inductor
-import torch._inductor.debug
-from torch._inductor.codegen.cpp import CppScheduling
-from torch._inductor.custom_graph_pass import CustomGraphPass
 
 from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.torch import internals
 from fusescope.collectors.torch.denial import Denial
 from fusescope.collectors.torch.hearing import hearing
 from fusescope.collectors.torch.names import WITHOUT
@@ -28,10 +24,11 @@ from fusescope.collectors.workers.jobs import Denied
 Settings = Mapping[str, Any]
 
 _GIVEN_TANGENTS = re.compile(r"^\s+(?:\w+, )*tangents_\d+(?:, \w+)*,? = args$", re.MULTILINE).search
+_SCHEDULING = "torch._inductor.codegen.cpp:CppScheduling"
 _ONE_FUNCTION_A_NODE = "MAX_FUSED_KERNEL_ARGS_NUM"
 
 
-class _Realise(CustomGraphPass):  # type: ignore[misc]
+class _Realise(internals.CustomGraphPass):  # type: ignore[misc]
     """Marks computed tensors to be stored, with a denial only those of its kernel: pointwise chains
     are inlined otherwise. Of each graph it adds the names of all nodes that are not views."""
 
@@ -71,7 +68,10 @@ def _is_view(node: torch.fx.Node) -> bool:
     return schema is not None and any(value.alias_info is not None for value in schema.returns)
 
 
-ALWAYS: Settings = {"compile_threads": 2, "trace.provenance_tracking_level": 1}
+ALWAYS: Settings = {
+    "compile_threads": 2,
+    **({"trace.provenance_tracking_level": 1} if internals.has("map") else {}),
+}
 SETTINGS: Mapping[str, Settings] = {
     "captured": {},
     "unfused": _UNFUSED,
@@ -102,8 +102,8 @@ class Compiled:
 
 def settings_of(variant: str, *, profiled: bool) -> dict[str, Any]:
     """Inductor's settings for that variant, by name."""
-    lite = torch._inductor.lite_mode_options if variant == "captured" else {}
-    events = {"cpp.enable_kernel_profile": True} if profiled else {}
+    lite = internals.found(*internals.PLACES["captured"]) if variant == "captured" else {}
+    events = {"cpp.enable_kernel_profile": True} if profiled and internals.has("events") else {}
     own = SETTINGS["fused" if variant.startswith(WITHOUT) else variant]
     return {**ALWAYS, **lite, **own, **events}
 
@@ -119,21 +119,22 @@ def compiling(
     """What is compiled in here is compiled as that variant, without the kernel `denied`. `mapped`
     notes what is computed also of a variant that needs no check. Raises FuseScopeError where this
     release of torch does not allow it."""
-    settings = settings_of(variant, profiled=profiled)
-    unknown = [name for name in settings if not _has(name)]
+    lacking = internals.needed_for(variant) or (internals.missing("denial") if denied else "")
+    settings = {} if lacking else settings_of(variant, profiled=profiled)
+    unknown = [lacking] if lacking else [name for name in settings if not _has(name)]
     unfused = variant == "unfused"
-    if unknown or (unfused and not hasattr(CppScheduling, _ONE_FUNCTION_A_NODE)):
+    if unknown:
         raise FuseScopeError(
             "torch_setting_missing",
             variant=variant,
-            setting=unknown[0] if unknown else _ONE_FUNCTION_A_NODE,
+            setting=unknown[0],
             version=torch.__version__,
         )
     made = Compiled()
     denial = None if denied is None else Denial(denied, made.modules)
-    if unfused or mapped or denial is not None:
+    if (unfused or mapped or denial is not None) and internals.has("nodes"):
         settings["post_grad_custom_post_pass"] = _Realise(made, denial, every=unfused)
-    if denial is not None:
+    if denial is not None and _has("inductor_choices_class"):  # before, its pass names it alone
         settings["inductor_choices_class"] = lambda: denial
     with contextlib.ExitStack() as stack:
         stack.enter_context(inductor.patch(settings))
@@ -142,7 +143,8 @@ def compiling(
         stack.enter_context(_watched(made))
         stack.enter_context(hearing(lambda: len(made.modules), made.told))
         if unfused:
-            stack.enter_context(_replaced(CppScheduling, _ONE_FUNCTION_A_NODE, 0))
+            scheduling = internals.found(_SCHEDULING)
+            stack.enter_context(_replaced(scheduling, _ONE_FUNCTION_A_NODE, 0))
         yield made
 
 
@@ -157,30 +159,34 @@ def _has(name: str) -> bool:
 
 @contextlib.contextmanager
 def _watched(made: Compiled) -> Iterator[None]:
-    """Keeps what inductor makes on the way."""
-    cache, debug = torch._inductor.codecache.PyCodeCache, torch._inductor.debug
-    load, dump = cache.load_by_key_path, debug.dump_inductor_provenance_info
+    """Keeps what inductor makes on the way, as far as this release lets it be seen."""
+    cache = internals.found("torch._inductor.codecache:PyCodeCache")
+    debug = internals.found("torch._inductor.debug")
 
-    def loading(key: str, path: str, *args: Any, **kwargs: Any) -> Any:
-        module = load(key, path, *args, **kwargs)
+    def loading(*args: Any, **kwargs: Any) -> Any:
+        module = load(*args, **kwargs)
+        path = getattr(module, "__file__", None) or kwargs.get("path") or args[1]
         if hasattr(module, "call"):
             made.modules.append(module)
             with open(path, encoding="utf-8") as file:
                 made.sources.append(file.read())
         return module
 
-    def dumping() -> Any:
-        told = dump()
-        if told.get("cppCodeToPost"):
+    def dumping(*args: Any, **kwargs: Any) -> Any:
+        told = dump(*args, **kwargs)
+        if isinstance(told, dict) and told.get("cppCodeToPost"):
             held = told["cppCodeToPost"].items()
             latest = len(made.modules) - 1
             made.provenance[latest] = {handle: list(nodes) for handle, nodes in held}
         return told
 
-    with (
-        _replaced(cache, "load_by_key_path", staticmethod(loading)),
-        _replaced(debug, "dump_inductor_provenance_info", dumping),
-    ):
+    with contextlib.ExitStack() as stack:
+        if internals.has("code"):
+            load = cache.load_by_key_path
+            stack.enter_context(_replaced(cache, "load_by_key_path", staticmethod(loading)))
+        if internals.has("map"):
+            dump = debug.dump_inductor_provenance_info
+            stack.enter_context(_replaced(debug, "dump_inductor_provenance_info", dumping))
         yield
 
 

@@ -12,14 +12,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
-from torch._inductor.choices import InductorChoices
-from torch._inductor.codegen.cpp import CppScheduling
-from torch._inductor.virtualized import V
 
+from fusescope.collectors.torch import internals
 from fusescope.collectors.workers.jobs import Denied
 
 
-class Denial(InductorChoices):  # type: ignore[misc]
+class Denial(internals.InductorChoices):  # type: ignore[misc]
     """Denies the fusions of one kernel. `compiled` is the list of modules that this compilation has
     made so far: names of nodes are those of one graph."""
 
@@ -43,7 +41,7 @@ class Denial(InductorChoices):  # type: ignore[misc]
         """As inductor would, except for operators of the kernel."""
         if self.holds(node1) or self.holds(node2):
             return False
-        return bool(InductorChoices.can_fuse(scheduler, node1, node2, shared_data_score))
+        return bool(internals.InductorChoices.can_fuse(scheduler, node1, node2, shared_data_score))
 
     def holds(self, node: Any) -> bool:
         """Whether something of the kernel is in that node of the scheduler."""
@@ -58,7 +56,9 @@ class Denial(InductorChoices):  # type: ignore[misc]
     def denying(self) -> Iterator[None]:
         """What is compiled in here is compiled so; settings have to name this object too, since
         they are what cached code is found by."""
-        generate = CppScheduling.codegen_node
+        cpp = internals.found("torch._inductor.codegen.cpp:CppScheduling")
+        handlers = internals.found("torch._inductor.virtualized:V")
+        generate = cpp.codegen_node
 
         def alone(scheduling: Any, node: Any) -> None:
             is_alone = self.holds(node)
@@ -68,12 +68,12 @@ class Denial(InductorChoices):  # type: ignore[misc]
             if is_alone:
                 scheduling.flush()
 
-        CppScheduling.codegen_node = alone
+        cpp.codegen_node = alone
         try:
-            with V.set_choices_handler(self):
+            with handlers.set_choices_handler(self):
                 yield
         finally:
-            CppScheduling.codegen_node = generate
+            cpp.codegen_node = generate
 
     def _is_here(self) -> bool:
         return len(self._compiled) == self._graph

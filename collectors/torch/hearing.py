@@ -7,9 +7,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from torch._inductor import debug, scheduler
-from torch._inductor.codegen import cpp, triton
-
+from fusescope.collectors.torch import internals
 from fusescope.collectors.torch.reasons import Operation, Refusal, Told
 
 _NOTE = "set_kernel_post_grad_provenance_tracing"
@@ -18,7 +16,14 @@ _NOTE = "set_kernel_post_grad_provenance_tracing"
 @contextlib.contextmanager
 def hearing(graph: Callable[[], int], told: dict[int, Told]) -> Iterator[None]:
     """Fills `told` by the number of the graph that is being compiled, which `graph` answers. Where
-    code comes from a cache nothing is scheduled, so nothing is told."""
+    code comes from a cache nothing is scheduled, and another release may say it elsewhere: then
+    nothing is told."""
+    if not internals.has("said"):
+        yield
+        return
+    scheduler, debug = (internals.found(f"torch._inductor.{one}") for one in ("scheduler", "debug"))
+    generators = [internals.found(f"torch._inductor.codegen.{one}") for one in ("cpp", "triton")]
+    noted = [module for module in (debug, *generators) if hasattr(module, _NOTE)]
     refuse, note = scheduler.WhyNoFuse.__call__, getattr(debug, _NOTE)
 
     def refusing(self: Any, reason: str, *args: Any) -> None:
@@ -27,20 +32,20 @@ def hearing(graph: Callable[[], int], told: dict[int, Told]) -> Iterator[None]:
         said = reason % args if args else reason
         told.setdefault(graph(), Told()).refusals.append(Refusal(*names, said))
 
-    def noting(held: Any, kernel: str, is_extern: bool = False) -> Any:
-        number = note(held, kernel, is_extern)
+    def noting(held: Any, kernel: str, is_extern: bool = False, **more: Any) -> Any:
+        number = note(held, kernel, is_extern, **more)
         operations = [_library(held)] if is_extern else _generated(held)
         told.setdefault(graph(), Told()).kernels[f"{kernel}:{number}"] = operations
         return number
 
     scheduler.WhyNoFuse.__call__ = refusing
-    for module in (debug, cpp, triton):
+    for module in noted:
         setattr(module, _NOTE, noting)
     try:
         yield
     finally:
         scheduler.WhyNoFuse.__call__ = refuse
-        for module in (debug, cpp, triton):
+        for module in noted:
             setattr(module, _NOTE, note)
 
 

@@ -14,7 +14,6 @@ from types import ModuleType
 from typing import Any
 
 import torch
-from torch._dynamo.debug_utils import InputReader
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.text import clean_text
@@ -160,6 +159,8 @@ def _run_of(model: Callable[..., Any]) -> Callable[..., Any]:
 def _repro(module: ModuleType) -> tuple[Any, tuple[Any, ...]]:
     """The module and the inputs of an fx_graph_runnable.py; weights are among the inputs, and what
     torch did not save is drawn."""
+    from torch._dynamo.debug_utils import InputReader  # no other model needs it
+
     reader = InputReader()
     module.load_args(reader)
     return module.mod, tuple(reader.args)

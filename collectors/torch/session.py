@@ -12,14 +12,12 @@ from typing import Any
 
 import torch
 import torch._dynamo
-from torch._dynamo.exc import TorchDynamoException
 from torch._dynamo.utils import counters
-from torch._inductor.exc import CppCompileError, InductorError
 from torch.profiler import ProfilerActivity, profile
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.collectors.models.array import Array
-from fusescope.collectors.torch import models
+from fusescope.collectors.torch import internals, models
 from fusescope.collectors.torch.calls import tensors_of
 from fusescope.collectors.torch.compiling import ALWAYS as _ALWAYS
 from fusescope.collectors.torch.compiling import Compiled, compiling, settings_of
@@ -35,8 +33,9 @@ def prepare_process(settings: SessionSettings) -> None:
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = settings.compiled
     torch.set_num_threads(settings.threads)
     torch.set_grad_enabled(False)
-    torch._dynamo.config.automatic_dynamic_shapes = False
-    torch._dynamo.config.recompile_limit = 64
+    for name, value in (("automatic_dynamic_shapes", False), ("recompile_limit", 64)):
+        if hasattr(torch._dynamo.config, name):
+            setattr(torch._dynamo.config, name, value)
 
 
 def recorded_settings(settings: SessionSettings, variant: str) -> dict[str, str | int | bool]:
@@ -95,6 +94,8 @@ class TorchSession:
             self.run()
         self.compile_ns = time.perf_counter_ns() - started
         self.graphs = len(self.compiled.modules) if self.compiled is not None else 0
+        if self.compiled is not None and not internals.has("code"):
+            self.graphs = int(counters["stats"]["unique_graphs"])
         self.backward_graphs = len(self.compiled.backward) if self.compiled is not None else 0
         # Torch counts one once a frame.
         self.graph_breaks = max(0, self.graphs - self.backward_graphs - 1)
@@ -104,7 +105,7 @@ class TorchSession:
         """The first run. Raises FuseScopeError with what the compiler says."""
         try:
             self.run()
-        except (TorchDynamoException, InductorError, CppCompileError) as error:
+        except internals.COMPILER_ERRORS as error:
             reason = reason_of(str(error), type(error).__name__)
             raise FuseScopeError("torch_not_compiled", variant=variant, reason=reason) from error
 

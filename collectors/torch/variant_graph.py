@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.experiment import NotFused
-from fusescope.collectors.torch import models
+from fusescope.collectors.torch import internals, models
 from fusescope.collectors.torch.between import has_breaks, watching_between
 from fusescope.collectors.torch.calls import BETWEEN, Call, Watch, handles, watching
 from fusescope.collectors.torch.compiling import Compiled
@@ -42,8 +42,9 @@ class VariantGraph:
 
 def graph_of(settings: SessionSettings, variant: str, folder: Path) -> VariantGraph:
     """Runs the model eagerly and as the variant, and names the tensors of the one after those of
-    the other. Raises FuseScopeError where `unfused` still has a kernel of several operators, or a
-    variant without one kernel is something else than that."""
+    the other. Raises RuntimeError where this release does not show what it generates, and
+    FuseScopeError where `unfused` still has a kernel of several operators, or a variant without one
+    kernel is something else than that."""
     loaded = models.of(settings)
     loaded.vary_weights()
     model = Watch(loaded.named_tensors())
@@ -56,6 +57,8 @@ def graph_of(settings: SessionSettings, variant: str, folder: Path) -> VariantGr
             return VariantGraph(named(model.run, original, names), {})
     if variant == "eager":
         return VariantGraph(Named(model_graph(model.run), ()), {})
+    if problem := internals.why_no_code():
+        raise RuntimeError(problem)
     session = TorchSession(settings, variant, profiled=True, vary_weights=True)
     made = session.compiled
     assert made is not None

@@ -40,7 +40,8 @@ class PrepareJob(msgspec.Struct, frozen=True):
 class Prepared(msgspec.Struct, frozen=True):
     """The working copy: `model` (ONNX), `inputs` (npz: arr_0, arr_1, …), `graph` (graph JSON).
     `calls` is the model as it was before its functions were expanded, `declared` a file of what
-    the model said of its tensors, None where it fixes every dimension of its inputs."""
+    the model said of its tensors, None where it fixes every dimension of its inputs. `lacking` has
+    the variants that this release of the engine cannot compile, and what it lacks for them."""
 
     model: str
     inputs: str
@@ -53,6 +54,7 @@ class Prepared(msgspec.Struct, frozen=True):
     engine_version: str
     calls: str | None = None
     declared: str | None = None
+    lacking: dict[str, str] = {}
 
 
 class LibraryJob(msgspec.Struct, frozen=True):

@@ -59,6 +59,7 @@ CompilersError = Literal[
     "torch_nothing_fused",
     "torch_setting_missing",
     "torch_still_fused",
+    "variants_lacking",
     "weight_not_translated",
 ]
 _RETURN = Message("Let it return (module, (input, …)), with tensors as inputs.")
@@ -299,6 +300,12 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
             "{n:count} operators: {operators:name}",
         ),
         _OTHERS,
+    ),
+    "variants_lacking": ErrorText(
+        Message(
+            "This release of the engine cannot compile {variant:name}: it has no {missing:name}"
+        ),
+        Message("Name two other variants, or record with another release."),
     ),
     "weight_not_translated": ErrorText(
         Message("The weight {tensor:name} has a type that FuseScope does not translate"),

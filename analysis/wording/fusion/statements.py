@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fusescope.analysis import units
 from fusescope.analysis.compare.comparison import Comparison
-from fusescope.analysis.compare.side import engines_differ
+from fusescope.analysis.compare.side import environments_differ
 from fusescope.analysis.compare.timing.verdict import ONE_JOB, VerdictOutcome, VerdictReason
 from fusescope.analysis.messages import Message, Part, Shown, passage, say
 from fusescope.analysis.wording.diagnostics.attribution import share_of_change
@@ -173,7 +173,7 @@ def fusion_statements(comparison: Comparison) -> list[Statement]:
     told = (of_several if are_several else of_one).parts(
         share=share, n=len(members), pattern=pattern
     )
-    apart = engines_differ(comparison.baseline, comparison.candidate)
+    apart = environments_differ(comparison.baseline, comparison.candidate)
     after = OTHERS if apart else became(members, precision_of(comparison, members))
     became_parts = after.parts(n=len(members))
     added = added_parts(comparison, members)

@@ -10,6 +10,7 @@ import msgspec
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.graph import graph_json
 from fusescope.collectors.errors.engine import clean
+from fusescope.collectors.jax import internals
 from fusescope.collectors.jax.session import JaxSession, prepare_process
 from fusescope.collectors.jax.variant_graph import VariantGraph, graph_of
 from fusescope.collectors.models.array import Array
@@ -35,6 +36,7 @@ def run(job: Job) -> Checked:
     agreed, agreement_problem = agreement_of(job, session)
     settings = {
         **session.settings,
+        **internals.settings(),
         "peak_memory_from": memory.source,
         "compile_s": round(session.compile_ns / 1e9, 3) if job.variant != "eager" else 0.0,
     }

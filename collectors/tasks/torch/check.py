@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-import torch
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.graph import graph_json
@@ -14,6 +13,7 @@ from fusescope.collectors.models.array import Array
 from fusescope.collectors.tensors.agreement import agreement_of
 from fusescope.collectors.tensors.difference import difference_of
 from fusescope.collectors.tensors.outputs import against
+from fusescope.collectors.torch import internals
 from fusescope.collectors.torch import session as sessions
 from fusescope.collectors.torch.session import TorchSession
 from fusescope.collectors.torch.variant_graph import VariantGraph, graph_of
@@ -38,6 +38,7 @@ def run(job: Job) -> Checked:
     agreed, agreement_problem = agreement_of(job, session)
     settings = {
         **sessions.recorded_settings(job.settings, job.variant),
+        **internals.settings(),
         "peak_memory_from": memory.source,
         "compile_s": round(session.compile_ns / 1e9, 3) if job.variant != "eager" else 0.0,
         "graphs": session.graphs,
@@ -95,5 +96,5 @@ def _graph(job: Job) -> tuple[VariantGraph | None, str | None]:
         return graph_of(job.settings, job.variant, folder), None
     except FuseScopeError:
         raise
-    except (RuntimeError, ValueError, KeyError, AttributeError, torch.AcceleratorError) as error:
+    except Exception as error:  # noqa: BLE001 - parts of torch that may be others in another release
         return None, clean(str(error)) or type(error).__name__

@@ -9,8 +9,9 @@ import torch
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.graph import graph_json
 from fusescope.collectors.models.facts import InputFacts
-from fusescope.collectors.torch import models
+from fusescope.collectors.torch import internals, models
 from fusescope.collectors.torch.calls import Watch
+from fusescope.collectors.torch.compiling import SETTINGS
 from fusescope.collectors.torch.eager import watch_eager
 from fusescope.collectors.torch.naming import DTYPES, model_graph
 from fusescope.collectors.workers.jobs import Prepared
@@ -50,4 +51,5 @@ def run(job: Job) -> Prepared:
         batch=None,
         facts=facts,
         engine_version=str(torch.__version__),
+        lacking={name: place for name in SETTINGS if (place := internals.needed_for(name))},
     )
