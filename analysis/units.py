@@ -15,8 +15,10 @@ Scales = Sequence[tuple[float, str]]  # (what divides a value, its unit), ascend
 TIMES: Scales = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
 BYTES: Scales = ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"))
 _COUNTS: Scales = ((1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"))
-_CLEAR = 10  # of the last place, as what the least value of a column shows where digits allow it
-_MOST_MORE = 3  # digits beyond three significant ones of the largest value
+# A digit more than three significant ones of the largest value for the least to show two digits,
+# and another for it to show one: how many of the last place it is then.
+_MORE_DIGITS = (9.5, 0.95)
+_MOST_OF_A_CHANGE = 3  # digits more than the values beside it have
 
 
 def duration(ns: float | None, *, signed: bool = False) -> str:
@@ -223,6 +225,13 @@ def _scaled(value: float | None, scales: Scales, signed: bool = False, end: str 
     return f"{_three(value / scale, signed)} {unit}{end}"
 
 
+def three_digits(value: float | None) -> str:
+    """A number with three significant digits: 1234.56 -> '1 235', 0.0036 -> '0.0036'."""
+    if value is None:
+        return MISSING
+    return small_number(value) if 0 < abs(value) < 0.995 else _three(value, False)
+
+
 def _three(value: float, signed: bool) -> str:
     digits = digits_of(value)
     text = grouped(value, f"{'+' if signed else ''}.{digits}f")
@@ -250,7 +259,8 @@ class Column:
         form = f".{self.digits}f"
         if value and round(value / self.scale, self.digits) == 0:
             return self._below(value, signed=signed)
-        return grouped(value / self.scale, f"+{form}" if signed and value else form)
+        # 0.0 added to it, a zero has no sign.
+        return grouped(value / self.scale + 0.0, f"+{form}" if signed and value else form)
 
     def text(self, value: float | None, *, signed: bool = False) -> str:
         """Return a value with its unit."""
@@ -273,51 +283,98 @@ class Column:
 
 def column_of(values: Iterable[float | None], scales: Scales = TIMES) -> Column:
     """Return the unit of these values, in that of the first scale (ns, bytes): the largest value
-    has three significant digits, and up to three more where the least one that is not 0 needs them
-    for two of its own. Three more digits are those of the next smaller unit."""
+    has three significant digits, and up to two more where the least one that is not 0 needs them.
+    Three digits behind the point are none in the next smaller unit."""
     known = [abs(value) for value in values if value and not math.isnan(value)]
     largest = max(known, default=0.0)
     if not largest:
         scale, unit = scales[min(1, len(scales) - 1)]
         return Column(scale, unit, 0)
     scale, unit = scale_of(largest, scales)
-    first = digits_of(largest / scale)
-    digits, least = first, min(known) / scale
-    while digits < first + _MOST_MORE and least < (_CLEAR - 0.5) * 10.0**-digits:
-        digits += 1
+    digits, least = digits_of(largest / scale), min(known) / scale
+    for few in _MORE_DIGITS:
+        digits += least < few * 10.0**-digits
     smaller = [found for found in scales if found[0] < scale]
     if digits >= 3 and smaller:
         (scale, unit), digits = smaller[-1], digits - 3
     return Column(scale, unit, 0 if unit == "B" else digits)
 
 
-def columns_apart(pairs: Sequence[tuple[float, float]]) -> tuple[Column, Column]:
-    """Return the unit that durations in ns on two sides share, and that of their changes, each
-    rounded by itself, as sentences say it."""
+@dataclass(frozen=True)
+class ChangeColumns:
+    """The columns of values on two sides and of their changes. Changes have digits of their own,
+    and more than the values where the difference of two values would read otherwise."""
+
+    values: Column
+    changes: Column
+
+    @property
+    def unit(self) -> str:
+        """Return the unit of the values."""
+        return self.values.unit
+
+    def numbers(
+        self, before: float | None, after: float | None, change: float | None
+    ) -> tuple[str, str, str]:
+        """Return the three without units."""
+        return (
+            self.values.number(before),
+            self.values.number(after),
+            self.changes.number(change, signed=True),
+        )
+
+    def texts(self, before: float, after: float) -> tuple[str, str, str]:
+        """Return two values and their change with units."""
+        change = self.changes.text(after - before, signed=True)
+        return self.values.text(before), self.values.text(after), change
+
+
+ChangeRow = tuple[float | None, float | None, float | None]  # before, after, change
+
+
+def change_columns(rows: Sequence[ChangeRow], scales: Scales = TIMES) -> ChangeColumns:
+    """Return one unit for the values and changes of rows. The largest change has three significant
+    digits, in the unit of values that are much larger two, and no change has fewer than values."""
+    values = [value for before, after, _ in rows for value in (before, after)]
+    known = [abs(change) for *_, change in rows if change and not math.isnan(change)]
+    column = column_of(values if any(values) else known, scales)
+    largest = max(known, default=0.0) / column.scale
+    digits = max(column.digits, digits_of(largest) if largest else 0)
+    while 0 < largest < 9.5 * 10.0**-digits and digits < column.digits + _MOST_OF_A_CHANGE:
+        digits += 1
+    return ChangeColumns(column, changes_beside(column, replace(column, digits=digits), rows))
+
+
+def columns_apart(pairs: Sequence[tuple[float, float]]) -> ChangeColumns:
+    """Return the unit that durations in ns on two sides share, and that of their changes, which
+    have three significant digits of their own, as sentences say them."""
     durations = column_of(ns for both in pairs for ns in both)
     changes = column_of(after - before for before, after in pairs)
     rows = [(before, after, after - before) for before, after in pairs]
-    return column_beside(durations, changes, rows), changes
+    return ChangeColumns(durations, changes_beside(durations, changes, rows))
 
 
-def column_beside(
-    values: Column, changes: Column, rows: Sequence[tuple[float, float, float]]
-) -> Column:
-    """Return the column of values on two sides beside a column of changes, for rows of (before,
-    after, change): where the difference of two values would read otherwise than their change, all
-    have a digit or two more, as of `durations_apart`."""
-    for more in range(3):
-        finer = replace(values, digits=values.digits + more)
-        if all(_reads_apart(finer, changes, *row) for row in rows):
-            return finer
-    return finer
+def changes_beside(values: Column, changes: Column, rows: Sequence[ChangeRow]) -> Column:
+    """Return the column of changes beside values on two sides: where the difference of two values
+    would read otherwise than their change, changes have a digit more than the values."""
+    digits = changes.digits
+    if not all(_reads_apart(values, changes, *row) for row in rows):
+        while changes.scale / 10.0**digits > values.step * 0.999:
+            digits += 1
+    return replace(changes, digits=digits)
 
 
 def _reads_apart(
-    values: Column, changes: Column, before: float, after: float, change: float
+    values: Column,
+    changes: Column,
+    before: float | None,
+    after: float | None,
+    change: float | None,
 ) -> bool:
     """Return True where two values as shown are as far apart as their change says, where their last
     place is coarser than its, and where it is another change than of these two."""
+    if before is None or after is None or change is None:
+        return True
     is_of_these = abs(after - before - change) <= changes.step / 2  # False without a value
     if not is_of_these or changes.step < values.step * 0.999:
         return True

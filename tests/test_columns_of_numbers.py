@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 import pytest
@@ -10,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fusescope.analysis import units
-from fusescope.analysis.report.explanation.rows import SideColumns
-from fusescope.analysis.units import column_beside, column_of
+from fusescope.analysis.units import change_columns, column_of, columns_apart
 
 NS = 1.0
 US, MS = 1e3, 1e6
@@ -21,12 +19,15 @@ US, MS = 1e3, 1e6
     ("values", "unit", "shown"),
     [
         # 10.6 ms beside 3.9 µs: in ms the least would need four digits behind the point.
-        ([10.6 * MS, 3.9 * US], "µs", ["10 600.0", "3.9"]),
+        ([10.6 * MS, 3.9 * US], "µs", ["10 600", "4"]),
         ([10.6 * MS, 3.2 * MS], "ms", ["10.6", "3.2"]),
         ([10.6 * MS, 0.39 * MS, 0.0], "ms", ["10.60", "0.39", "0.00"]),
         ([1.234 * MS, 50 * US], "µs", ["1 234", "50"]),
-        # No more than six digits: what is smaller is said to be below the last place.
-        ([784.3124 * MS, 1.2 * US, 0.2 * US], "µs", ["784 312", "1", "<1"]),
+        ([780.375 * US, 1.24 * US], "µs", ["780.4", "1.2"]),
+        ([780.375 * US, 0.52 * US], "µs", ["780.4", "0.5"]),
+        ([780.375 * US, 0.05 * US], "µs", ["780.38", "0.05"]),
+        # No more than five digits: what is smaller is said to be below the last place.
+        ([784.3124 * MS, 12 * US, 1.2 * US], "ms", ["784.31", "0.01", "<0.01"]),
         ([999.96 * US, 600 * US], "ms", ["1.00", "0.60"]),
         ([120 * NS, 5 * NS], "ns", ["120.0", "5.0"]),
         ([2.5e9], "s", ["2.50"]),
@@ -47,27 +48,48 @@ def test_a_missing_value_and_a_size() -> None:
     assert column_of([512, 3], units.BYTES).text(3) == "3 B"
 
 
-def test_values_have_the_digits_that_their_change_needs() -> None:
-    """10.44 - 3.16 = 7.28: 10.4 and 3.2 would be 7.2 apart, and −7.3 stands beside them."""
-    column = column_of([10.44 * MS, 3.16 * MS])
-    rows = [(10.44 * MS, 3.16 * MS, -7.28 * MS)]
-    finer = column_beside(column, column, rows)
-    assert [finer.text(value) for value in rows[0][:2]] == ["10.44 ms", "3.16 ms"]
-    assert column.number(-7.28 * MS, signed=True) == "−7.3"
-    # Of another change than of these two, of a missing value, and where it reads so, none.
-    for row in ((3.16 * MS, 3.17 * MS, -2.0 * MS), (3.16 * MS, math.nan, math.nan),
-                (5.0 * MS, 3.0 * MS, -2.0 * MS)):  # fmt: skip
-        assert column_beside(column, column, [row]) == column
+Row = tuple[float | None, float | None, float | None]
+
+
+@pytest.mark.parametrize(
+    ("rows", "unit", "shown"),
+    [
+        # 157.3 - 780.4 = -623.1, as it is: all have one digit.
+        ([(780.375 * US, 157.275 * US, -623.1 * US), (1.24 * US, 1.24 * US, 0.0)], "µs",
+         [("780.4", "157.3", "−623.1"), ("1.2", "1.2", "0.0")]),
+        # 10.44 - 3.16 = 7.28: 10.4 and 3.2 would be 7.2 apart, so the change has a digit more.
+        ([(10.44 * MS, 3.16 * MS, -7.28 * MS), (55.2 * MS, 5.2 * MS, -50.0 * MS)], "ms",
+         [("10.4", "3.2", "−7.28"), ("55.2", "5.2", "−50.00")]),
+        # The largest change has digits of its own.
+        ([(780.0 * US, 744.0 * US, -36.0 * US), (40.0 * US, 40.8 * US, 0.8 * US)], "µs",
+         [("780", "744", "−36.0"), ("40", "41", "+0.8")]),
+        ([(12.345 * MS, 12.34 * MS, -0.005 * MS)], "ms", [("12.3", "12.3", "−0.0050")]),
+        # Of another change than of these two, and of one side alone.
+        ([(3.16 * MS, 3.17 * MS, -2.0 * MS), (None, 5.0 * MS, 5.0 * MS), (1.0 * MS, None, None)],
+         "ms", [("3.16", "3.17", "−2.00"), ("–", "5.00", "+5.00"), ("1.00", "–", "–")]),
+        # Values that are not known: the unit is that of the changes.
+        ([(None, None, -2.5 * MS)], "ms", [("–", "–", "−2.50")]),
+    ],
+)  # fmt: skip
+def test_changes_agree_with_the_values_beside_them(
+    rows: list[Row], unit: str, shown: list[tuple[str, str, str]]
+) -> None:
+    columns = change_columns(rows)
+    assert columns.unit == unit
+    assert [columns.numbers(*row) for row in rows] == shown
 
 
 def test_the_change_of_a_row_reads_as_its_sentence() -> None:
     """186.2 and 199.52 us are 13.32 apart: +13.3 us, whatever 186 and 200 are."""
-    columns = SideColumns.of([(186_200.0, 199_520.0)])
+    columns = columns_apart([(186_200.0, 199_520.0)])
     assert columns.texts(186_200.0, 199_520.0) == ("186 µs", "200 µs", "+13.3 µs")
     # Of several rows the changes share a unit of their own.
-    columns = SideColumns.of([(50_000.0, 1_400_000.0), (20_000.0, 18_120.0)])
-    assert columns.texts(20_000.0, 18_120.0) == ("20 µs", "18 µs", "−1.9 µs")
-    assert columns.texts(50_000.0, 1_400_000.0)[2] == "+1\u202f350.0 µs"
+    columns = columns_apart([(50_000.0, 1_400_000.0), (20_000.0, 18_120.0)])
+    assert columns.texts(20_000.0, 18_120.0) == ("20 µs", "18 µs", "−2 µs")
+    assert columns.texts(50_000.0, 1_400_000.0)[2] == "+1\u202f350 µs"
+    # 244 and 130 would be 114 apart.
+    columns = columns_apart([(243_600.0, 130_200.0)])
+    assert columns.texts(243_600.0, 130_200.0) == ("244 µs", "130 µs", "−113.4 µs")
 
 
 TIMES = st.floats(1e-3, 1e12)
@@ -96,14 +118,22 @@ def test_the_order_of_what_is_shown_is_that_of_values_and_none_is_zero(
         )
 
 
-@given(TIMES, TIMES)
-def test_a_change_has_its_sign_and_is_what_values_are_apart(before: float, after: float) -> None:
-    column, change = column_of([before, after, after - before]), after - before
-    told = column.number(change, signed=True)
-    place = 10.0**-column.digits
-    if change:
-        assert value_of(told) * change > 0
-    assert abs(value_of(told) - change / column.scale) <= place * 0.51 + abs(change) / 1e12
-    beside = column_beside(column, column, [(before, after, change)])
-    apart = (beside.shown(after) - beside.shown(before)) / column.scale
-    assert abs(column.shown(change) / column.scale - apart) <= place * 0.511 + abs(apart) / 1e12
+@given(st.lists(st.tuples(TIMES, TIMES), min_size=1, max_size=5))
+def test_a_change_has_its_sign_and_is_what_values_are_apart(
+    pairs: list[tuple[float, float]],
+) -> None:
+    """To half of its last place, and to that of the values where they have a coarser one."""
+    rows = [(before, after, after - before) for before, after in pairs]
+    for columns in (change_columns(rows), columns_apart(pairs)):
+        values, changes = columns.values, columns.changes
+        for before, after, change in rows:
+            told = changes.number(change, signed=True)
+            assert not change or value_of(told) * change > 0
+            assert (
+                abs(value_of(told) * changes.scale - change)
+                <= changes.step * 0.51 + abs(change) / 1e12
+            )
+            apart = values.shown(after) - values.shown(before)
+            is_finer = changes.step < values.step * 0.999
+            reach = values.step * 1.01 + changes.step / 2 if is_finer else changes.step * 0.511
+            assert abs(changes.shown(change) - apart) <= reach + abs(apart) / 1e12

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fusescope.analysis import units
 from fusescope.analysis.advice import MissedFusion, missed_fusions, unjudged_attention
 from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.report.tables import Rows, parted
+from fusescope.analysis.units import Column, column_of
 from fusescope.analysis.wording.advice import (
     attention_sentence,
     near_miss_remedy,
@@ -45,7 +46,11 @@ def blocked_rows(comparison: Comparison) -> Rows[Blocked] | None:
     misses = missed_fusions(comparison)
     if not misses:
         return None
-    return parted([_row(miss) for miss in misses[:MAX_ROWS]], len(misses), VISIBLE_ROWS)
+    first = misses[:MAX_ROWS]
+    spent = column_of(miss.spent_ns for miss in first)
+    time = column_of(miss.stake_ns for miss in first)
+    rows = parted([_row(miss, spent, time) for miss in first], len(misses), VISIBLE_ROWS)
+    return replace(rows, units={"spent": spent.unit, "time": time.unit})
 
 
 def apart_rows(comparison: Comparison) -> Rows[Apart] | None:
@@ -64,15 +69,15 @@ def blocked_notes(comparison: Comparison) -> tuple[str, ...]:
     return tuple(note for note in notes if note)
 
 
-def _row(miss: MissedFusion) -> Blocked:
+def _row(miss: MissedFusion, spent: Column, time: Column) -> Blocked:
     shown = miss.nodes[:MAX_NAMES]
     return Blocked(
         pattern=pattern_text(miss),
         count=miss.count,
         names=tuple((units.middle_cut(name, _NAME_CHARS), name) for name in shown),
         more=len(miss.nodes) - len(shown),
-        spent=units.duration(miss.spent_ns),
-        time=units.duration(miss.stake_ns),
+        spent=spent.number(miss.spent_ns),
+        time=time.number(miss.stake_ns),
         removed=units.MISSING
         if miss.bytes_saved is None
         else f"~{units.data_size(miss.bytes_saved)}",

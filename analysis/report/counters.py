@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -14,6 +14,7 @@ from fusescope.analysis.operators.short_names import short_name
 from fusescope.analysis.quantity import Quantity
 from fusescope.analysis.report.tables import MAX_ROWS, Rows, is_by_shape, parted
 from fusescope.analysis.report.text import known, unbroken
+from fusescope.analysis.units import Column, column_of
 
 _SIDES = ("baseline", "candidate")
 _NAME_CHARS = 40
@@ -110,16 +111,18 @@ def _counted(table: pd.DataFrame, name: str, shown: list[CounterRow]) -> Rows[Co
     """Rows that have one of these counters on a side, in the order of the table."""
     heads = [f"{row.code}_{side}" for row in shown for side in _SIDES]
     counted = table[table[heads].notna().any(axis=1)]
-    rows = [
-        _counted_row(record, name, shown) for record in counted.head(MAX_ROWS).to_dict("records")
-    ]
-    return parted(rows, len(counted))
+    records = counted.head(MAX_ROWS).to_dict("records")
+    times = column_of(known(record[f"per_run_ns_{side}"]) for record in records for side in _SIDES)
+    rows = [_counted_row(record, name, shown, times) for record in records]
+    return replace(parted(rows, len(counted)), units={"time": times.unit})
 
 
-def _counted_row(record: dict[Any, Any], name: str, shown: list[CounterRow]) -> CountedRow:
+def _counted_row(
+    record: dict[Any, Any], name: str, shown: list[CounterRow], times: Column
+) -> CountedRow:
     text = str(record[name])
     cores = ["" if pd.isna(one) else str(one) for one in (record[f"provider_{s}"] for s in _SIDES)]
-    before, after = (units.duration(known(record[f"per_run_ns_{side}"])) for side in _SIDES)
+    before, after = (times.number(known(record[f"per_run_ns_{side}"])) for side in _SIDES)
     return CountedRow(
         name=text,
         shown_name=units.middle_cut(short_name(text), _NAME_CHARS),

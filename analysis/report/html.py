@@ -62,6 +62,7 @@ from fusescope.analysis.report.tried import tried_table
 from fusescope.analysis.timeline.highlight import ShownChange, of_changes
 from fusescope.analysis.timeline.payload import timeline_payload
 from fusescope.analysis.trace import Diagnostic
+from fusescope.analysis.units import column_of
 from fusescope.analysis.wording import findings as finding_words
 from fusescope.analysis.wording import step as step_words
 from fusescope.analysis.wording import tried as tried_words
@@ -183,6 +184,7 @@ def _no_verdict(shown: Comparison) -> str:
 def _verdict(shown: Comparison) -> dict[str, Any]:
     """The head of the page: what was compared, the verdict, the doubts and the figures."""
     headline, _ = wording.headline_and_noise(shown)
+    of_runs = totals(shown)
     return {
         "title": _title(shown),
         "subject": _subject(shown),
@@ -219,8 +221,11 @@ def _verdict(shown: Comparison) -> dict[str, Any]:
                 total.candidate_ns,
                 wording.total_basis(total, shown),
             )
-            for total in totals(shown)
+            for total in of_runs
         ],
+        "totals_column": column_of(
+            ns for total in of_runs for ns in (total.baseline_ns, total.candidate_ns)
+        ),
         "has_changes": shown.has_changes,
         "per": wording.per_text(shown),
         "mean_per": wording.mean_text(shown),

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 from markupsafe import Markup
 
 from fusescope.analysis import units
@@ -18,11 +19,19 @@ from fusescope.analysis.graph import Graph
 from fusescope.analysis.operators.short_names import short_names
 from fusescope.analysis.report.pictures.group_svg import group_svg
 from fusescope.analysis.report.tables import Rows, parted
-from fusescope.analysis.report.text import known, signed_duration, signed_range, unbroken
+from fusescope.analysis.report.text import known, signed_range, unbroken
+from fusescope.analysis.units import (
+    BYTES,
+    ChangeColumns,
+    ChangeRow,
+    Column,
+    change_columns,
+    column_of,
+)
 from fusescope.analysis.wording.counted import whole_text
 from fusescope.analysis.wording.fusion.became import becomes_text, originals_text
 from fusescope.analysis.wording.fusion.groups import KNOWN_BY
-from fusescope.analysis.wording.fusion.joined import JoinedRow, joined_rows
+from fusescope.analysis.wording.fusion.joined import JoinedRow, joined_rows, own_column
 from fusescope.analysis.wording.fusion.shares import shown_shares
 from fusescope.analysis.wording.fusion.terms import Term as TermName
 from fusescope.analysis.wording.fusion.terms import shown_terms, term_label
@@ -38,6 +47,14 @@ MAX_PICTURED = 12  # operators of a group that is drawn
 MAX_UNGROUPED = 40
 _NAME_CHARS = 60
 Record = dict[Any, Any]
+
+
+@dataclass(frozen=True)
+class Units:
+    """What the times and bytes of a table are in."""
+
+    time: str
+    size: str
 
 
 @dataclass(frozen=True)
@@ -78,6 +95,7 @@ class GroupRow:
     known_by: str
     hurts: bool
     own: tuple[JoinedRow, ...]
+    whole: tuple[str, str]  # beside `own`, with their unit
 
 
 @dataclass(frozen=True)
@@ -85,6 +103,7 @@ class PatternRow:
     """Groups of one shape; `cut` of them are not in `members`, `hurts` of them lose time.
 
     `pictures` are the first of them before and after, as SVG; none where no graph has them.
+    `units` are those of the times and bytes of `members`.
     """
 
     pattern: str
@@ -99,6 +118,7 @@ class PatternRow:
     difference: str
     hurts: int
     members: tuple[GroupRow, ...]
+    units: Units
     cut: int
     pictures: tuple[Markup, ...]
 
@@ -142,6 +162,27 @@ class LedgerTable:
     ungrouped: tuple[Ungrouped, ...]
     ungrouped_title: str
     ungrouped_cut: int
+    ungrouped_unit: str
+    units: Units
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of times on both sides and of bytes, in which rows are written."""
+
+    times: ChangeColumns
+    sizes: Column
+
+    @classmethod
+    def of(cls, records: Sequence[Record], *more: ChangeRow) -> _Columns:
+        """Return the columns of these rows, with `more` times beside them."""
+        sizes = column_of((known(record["bytes_removed"]) for record in records), BYTES)
+        return cls(change_columns([*map(_times, records), *more]), sizes)
+
+    @property
+    def units(self) -> Units:
+        """Return what its times and bytes are in."""
+        return Units(self.times.unit, self.sizes.unit)
 
 
 def ledger_table(comparison: Comparison) -> LedgerTable | None:
@@ -159,6 +200,8 @@ def ledger_table(comparison: Comparison) -> LedgerTable | None:
     pictures = MAX_PICTURES
     shares, term_shares = shown_shares(ledger)
     records = ledger.patterns.head(MAX_PATTERNS).to_dict("records")
+    together = _times(ledger.rows[["before_ns", "after_ns", "gain_ns"]].sum(min_count=1))
+    columns = _Columns.of(records, together)
     for record, share in zip(records, shares, strict=False):
         shown = members[record["key"]][:left]
         left -= len(shown)
@@ -166,18 +209,20 @@ def ledger_table(comparison: Comparison) -> LedgerTable | None:
         if pictures and record["kind"] != "kept" and shown:
             drawn = _pictures(comparison, groups[shown[0]["group"]])
             pictures -= bool(drawn)
-        rows.append(_pattern(comparison, record, shown, groups, drawn, largest, share))
-    terms, total = _terms(comparison, term_shares)
-    ungrouped = _ungrouped(comparison)
+        rows.append(_pattern(comparison, record, shown, groups, drawn, largest, share, columns))
+    terms, total = _terms(comparison, term_shares, columns.times.changes)
+    ungrouped, ungrouped_unit = _ungrouped(comparison)
     return LedgerTable(
         patterns=parted(rows, len(ledger.patterns), VISIBLE_PATTERNS),
         groups=len(ledger.rows),
-        groups_total=_groups_total(comparison, shares),
+        groups_total=(*columns.times.numbers(*together), _sum_of(shares)),
         terms=terms,
         total=total,
         ungrouped=ungrouped,
         ungrouped_title=ungrouped_title(list(ledger.ungrouped["reason"])),
         ungrouped_cut=len(ledger.ungrouped) - len(ungrouped),
+        ungrouped_unit=ungrouped_unit,
+        units=columns.units,
     )
 
 
@@ -197,29 +242,38 @@ def _pattern(
     pictures: tuple[Markup, ...],
     largest: float,
     share: float | None,
+    columns: _Columns,
 ) -> PatternRow:
-    shown_before, shown_after = _times(record)
+    before, after, change = columns.times.numbers(*_times(record))
+    inside = _Columns.of(members)
     largest_member = max((abs(known(m["gain_ns"]) or 0.0) for m in members), default=0.0)
     return PatternRow(
         pattern=originals_text(record),
         becomes=becomes_text(record),
         groups=units.count(record["groups"]),
-        before=shown_before,
-        after=shown_after,
-        gain=_gain(record, largest),
+        before=before,
+        after=after,
+        gain=_gain(record, largest, change),
         share=unbroken(units.percent(share)),
         speedup=units.factor(known(record["speedup"]) or None),
-        removed=_removed(record),
+        removed=_removed(record, columns),
         difference=units.small_number(known(record["difference_relative"])),
         hurts=int(record["hurts"]),
-        members=tuple(_group(comparison, m, groups[m["group"]], largest_member) for m in members),
+        members=tuple(
+            _group(comparison, m, groups[m["group"]], largest_member, inside) for m in members
+        ),
+        units=inside.units,
         cut=int(record["groups"]) - len(members),
         pictures=pictures,
     )
 
 
-def _group(comparison: Comparison, record: Record, group: Group, largest: float) -> GroupRow:
-    before, after = _times(record)
+def _group(
+    comparison: Comparison, record: Record, group: Group, largest: float, columns: _Columns
+) -> GroupRow:
+    before, after, change = columns.times.numbers(*_times(record))
+    own = joined_rows(comparison, group)
+    whole = own_column(comparison, group).text if own else units.duration
     return GroupRow(
         scope=str(record["scope"]),
         source=units.middle_cut(str(record["source"]), _NAME_CHARS),
@@ -227,19 +281,20 @@ def _group(comparison: Comparison, record: Record, group: Group, largest: float)
         became=_names(group.candidate),
         before=before,
         after=after,
-        gain=_gain(record, largest),
-        removed=_removed(record),
+        gain=_gain(record, largest, change),
+        removed=_removed(record, columns),
         difference=units.small_number(known(record["difference_relative"])),
         known_by=KNOWN_BY[group.known_by].text(),
         hurts=bool(record["hurts"]),
-        own=joined_rows(comparison, group),
+        own=own,
+        whole=(whole(known(record["before_ns"])), whole(known(record["after_ns"]))),
     )
 
 
-def _times(record: Record) -> tuple[str, str]:
-    """Before and after, as they read beside the gain."""
+def _times(record: Record | pd.Series) -> ChangeRow:
+    """Before, after and change."""
     before, after, gain = (known(record[f"{name}_ns"]) for name in ("before", "after", "gain"))
-    return units.durations_apart(before, after, gain)
+    return before, after, None if gain is None else -gain
 
 
 def _names(operators: tuple[Operator, ...], scope: str = "") -> Names:
@@ -260,35 +315,26 @@ def _inside(operator: Operator, scope: str) -> str:
     return name.removeprefix(f"{scope}/") or name if scope else name
 
 
-def _gain(record: Record, largest: float) -> Gain:
+def _gain(record: Record, largest: float, change: str) -> Gain:
     gain = known(record["gain_ns"])
     if gain is None:
         return Gain(units.MISSING, 0.0, "same", "")
     bar = 100 * abs(gain) / largest if largest else 0.0
-    return Gain(signed_duration(-gain), round(bar, 1), gain_kind(record), change_interval(record))
+    return Gain(change, round(bar, 1), gain_kind(record), change_interval(record))
 
 
-def _removed(record: Record) -> str:
+def _removed(record: Record, columns: _Columns) -> str:
     removed = known(record["bytes_removed"])
-    return units.data_size(removed) if removed else units.MISSING
+    return columns.sizes.number(removed) if removed else units.MISSING
 
 
-def _groups_total(
-    comparison: Comparison, shares: Sequence[float | None]
-) -> tuple[str, str, str, str]:
-    rows = comparison.ledger.rows
-    columns = ("before_ns", "after_ns", "gain_ns")
-    share = sum(filter(None, shares)) if any(share is not None for share in shares) else None
-    before, after, gain = (known(rows[name].sum(min_count=1)) for name in columns)
-    return (
-        *units.durations_apart(before, after, gain),
-        units.MISSING if gain is None else signed_duration(-gain),
-        unbroken(units.percent(share)),
-    )
+def _sum_of(shares: Sequence[float | None]) -> str:
+    is_known = any(share is not None for share in shares)
+    return unbroken(units.percent(sum(filter(None, shares)) if is_known else None))
 
 
 def _terms(
-    comparison: Comparison, shares: Mapping[TermName, float]
+    comparison: Comparison, shares: Mapping[TermName, float], changes: Column
 ) -> tuple[tuple[Term, ...], Term | None]:
     """The terms beside the groups with their shares, and their sum."""
     ledger = comparison.ledger
@@ -297,7 +343,8 @@ def _terms(
         return (), None
 
     def term(label: str, change_ns: int, share: float | None, note: str = "") -> Term:
-        return Term(label, signed_duration(change_ns), unbroken(units.percent(share)), note)
+        change = changes.number(change_ns, signed=True)
+        return Term(label, change, unbroken(units.percent(share)), note)
 
     terms = tuple(
         term(
@@ -312,22 +359,25 @@ def _terms(
     return terms, term(whole_text(comparison), sum_.whole_ns, ledger.share(sum_.whole_ns))
 
 
-def _ungrouped(comparison: Comparison) -> tuple[Ungrouped, ...]:
+def _ungrouped(comparison: Comparison) -> tuple[tuple[Ungrouped, ...], str]:
+    """Operators in no group, and the unit of their times."""
     table = comparison.ledger.ungrouped
     table = table.sort_values("per_run_ns", ascending=False, kind="stable").head(MAX_UNGROUPED)
     labels = {"baseline": comparison.baseline.name, "candidate": comparison.candidate.name}
     shown = short_names(map(str, table["name"]), _NAME_CHARS)
-    return tuple(
+    times = column_of(table["per_run_ns"].astype(float))
+    rows = tuple(
         Ungrouped(
             side=labels[record["side"]],
             name=shown[str(record["name"])],
             full_name=str(record["name"]),
             op_type=record["op_type"] if isinstance(record["op_type"], str) else "",
             reason=REASONS[record["reason"]].text(),
-            time=units.duration(known(record["per_run_ns"])),
+            time=times.number(known(record["per_run_ns"])),
         )
         for record in table.to_dict("records")
     )
+    return rows, times.unit
 
 
 def _pictures(comparison: Comparison, group: Group) -> tuple[Markup, ...]:

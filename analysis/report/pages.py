@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from fusescope.analysis import units
 from fusescope.analysis.messages import say
+from fusescope.analysis.report.text import with_unit
 from fusescope.analysis.text import clean_text
 
 MAX_SHOWN = 4000  # characters of one text; readers cut names far below
@@ -31,7 +32,7 @@ def template(name: str) -> jinja2.Template:
         lstrip_blocks=True,
     )
     environment.globals["say"] = say
-    environment.filters.update(duration=units.duration, factor=units.factor)
+    environment.filters.update(duration=units.duration, factor=units.factor, with_unit=with_unit)
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
     return environment.get_template(name)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 import pandas as pd
@@ -16,7 +16,8 @@ from fusescope.analysis.compare.ledger import gain_kind
 from fusescope.analysis.compare.ledger.modules import modules
 from fusescope.analysis.messages import say
 from fusescope.analysis.operators.short_names import short_names
-from fusescope.analysis.report.text import known, signed_duration, unbroken, with_shown_shares
+from fusescope.analysis.report.text import known, with_shown_shares
+from fusescope.analysis.units import ChangeColumns, ChangeRow, Column, change_columns, column_of
 from fusescope.analysis.wording import NO_MODULE
 
 VISIBLE_ROWS = 20
@@ -93,6 +94,7 @@ class Rows(Generic[T]):
     visible: tuple[T, ...]
     folded: tuple[T, ...]
     total: int
+    units: Mapping[str, str] = field(default_factory=dict)  # of its columns of times
 
     @property
     def cut(self) -> int:
@@ -105,17 +107,24 @@ def type_rows(comparison: Comparison) -> Rows[TypeRow]:
     table = with_shown_shares(comparison.op_types)
     largest = known(table["delta_ns"].abs().max()) or 0.0
     shown = short_names(map(str, table["op_type"].head(MAX_ROWS)), _TYPE_CHARS)
+    records = table.head(MAX_ROWS).to_dict("records")
+    apart = change_columns([_times(record) for record in records])
+    columns = {
+        name: column_of(known(record[f"{name}_ns_{side}"]) for record in records for side in _SIDES)
+        for name in ("min", "mean", "max")
+    }
     rows = [
         TypeRow(
             op_type=str(record["op_type"]),
             shown_type=shown[str(record["op_type"])],
-            sides=_type_sides(record),
-            change=_change(record, largest),
+            sides=_type_sides(record, apart, columns),
+            change=_change(record, largest, apart),
             speedup=units.factor(known(record["speedup"])),
         )
-        for record in table.head(MAX_ROWS).to_dict("records")
+        for record in records
     ]
-    return parted(rows, len(table))
+    found = {"total": apart.unit, **{name: column.unit for name, column in columns.items()}}
+    return replace(parted(rows, len(table)), units=found)
 
 
 @dataclass(frozen=True)
@@ -132,21 +141,20 @@ class ModuleRow:
     kind: str
 
 
-def module_rows(comparison: Comparison) -> tuple[ModuleRow, ...]:
+def module_rows(comparison: Comparison) -> Rows[ModuleRow]:
     """Modules, largest change first; none where groups have none."""
-    rows = []
-    for record in modules(comparison.ledger).to_dict("records"):
+    rows, records = [], modules(comparison.ledger).to_dict("records")
+    times = [_module_times(record) for record in records]
+    columns = change_columns(times)
+    for record, (before_ns, after_ns, change_ns) in zip(records, times, strict=True):
         name = str(record["module"]) or NO_MODULE.text()
-        gain = known(record["gain_ns"])
-        low, high = known(record["low_ns"]), known(record["high_ns"])
-        before, after = units.durations_apart(
-            known(record["before_ns"]), known(record["after_ns"]), gain
+        before, after, change = columns.numbers(before_ns, after_ns, change_ns)
+        low, high = (
+            None if bound is None else columns.changes.number(-bound, signed=True)
+            for bound in (known(record["high_ns"]), known(record["low_ns"]))
         )
-        interval = (
-            ""
-            if low is None or high is None
-            else say("{low:signed_duration} to {high:signed_duration}", low=-high, high=-low)
-        )
+        is_known = low is not None and high is not None
+        interval = say("{low} to {high}", low=low, high=high) if is_known else units.MISSING
         rows.append(
             ModuleRow(
                 name=name,
@@ -154,12 +162,17 @@ def module_rows(comparison: Comparison) -> tuple[ModuleRow, ...]:
                 groups=units.count(record["groups"]),
                 before=before,
                 after=after,
-                change=signed_duration(-(gain or 0.0)),
-                interval=unbroken(interval) or units.MISSING,
+                change=change,
+                interval=interval,
                 kind=gain_kind(record),
             )
         )
-    return tuple(rows)
+    return Rows(tuple(rows), (), len(rows), {"time": columns.unit})
+
+
+def _module_times(record: dict[Any, Any]) -> ChangeRow:
+    gain = known(record["gain_ns"])
+    return known(record["before_ns"]), known(record["after_ns"]), -(gain or 0.0)
 
 
 def operator_rows(comparison: Comparison) -> Rows[OperatorRow]:
@@ -170,20 +183,29 @@ def operator_rows(comparison: Comparison) -> Rows[OperatorRow]:
     told = "" if launched is None else [_launcher(name) for name in launched]
     records = table.assign(launcher=told).head(MAX_ROWS).to_dict("records")
     shown = short_names((_text(record["name"]) for record in records), _NAME_CHARS)
-    rows = [_operator_row(record, shown, largest) for record in records]
-    return parted(rows, len(table))
+    columns = _operator_columns(comparison)
+    rows = [_operator_row(record, shown, largest, columns) for record in records]
+    return replace(parted(rows, len(table)), units={"time": columns.unit})
 
 
 def operator_totals(comparison: Comparison) -> tuple[str, str, str]:
-    """Sums over all operators but communication per run: baseline, candidate, change."""
+    """Sums over all operators but communication per run: baseline, candidate, change, in the unit
+    of the rows."""
+    return _operator_columns(comparison).numbers(*_totals(comparison))
+
+
+def _operator_columns(comparison: Comparison) -> ChangeColumns:
+    """Return the columns of the rows that are shown and of their sum."""
+    records = comparison.operators.head(MAX_ROWS).to_dict("records")
+    return change_columns([*map(_times, records), _totals(comparison)])
+
+
+def _totals(comparison: Comparison) -> ChangeRow:
     computing = comparison.operators["op_class"] != "communication"
     table = comparison.operators[computing]
     before, after = (float(table[f"per_run_ns_{side}"].fillna(0.0).sum()) for side in _SIDES)
     is_known = table["delta_ns"].notna().all()
-    if not is_known:
-        return units.duration(before), units.duration(after), units.MISSING
-    change = after - before
-    return *units.durations_apart(before, after, change), signed_duration(change)
+    return before, after, after - before if is_known else None
 
 
 def has_utilisation(comparison: Comparison) -> bool:
@@ -196,18 +218,28 @@ def parted(rows: Sequence[T], total: int, visible: int = VISIBLE_ROWS) -> Rows[T
     return Rows(tuple(rows[:visible]), tuple(rows[visible:]), total)
 
 
-def _times(record: dict[Any, Any]) -> tuple[str, str]:
-    """Time per run of both sides, as it reads beside the change."""
+def _times(record: dict[Any, Any]) -> ChangeRow:
+    """Time per run of both sides, and its change."""
     before, after = (known(record[f"per_run_ns_{side}"]) for side in _SIDES)
-    return units.durations_apart(before, after, known(record["delta_ns"]))
+    return before, after, known(record["delta_ns"])
 
 
-def _type_sides(record: dict[Any, Any]) -> tuple[TypeSide, TypeSide]:
-    before, after = _times(record)
-    return _type_side(record, "baseline", before), _type_side(record, "candidate", after)
+def _type_sides(
+    record: dict[Any, Any], apart: ChangeColumns, columns: Mapping[str, Column]
+) -> tuple[TypeSide, TypeSide]:
+    before, after, _ = apart.numbers(*_times(record))
+    return (
+        _type_side(record, "baseline", before, columns),
+        _type_side(record, "candidate", after, columns),
+    )
 
 
-def _type_side(record: dict[Any, Any], side: str, total: str) -> TypeSide:
+def _type_side(
+    record: dict[Any, Any], side: str, total: str, columns: Mapping[str, Column]
+) -> TypeSide:
+    minimum, mean, largest = (
+        column.number(known(record[f"{name}_ns_{side}"])) for name, column in columns.items()
+    )
     provider = _text(record[f"provider_{side}"])
     return TypeSide(
         provider=units.middle_cut(
@@ -216,14 +248,17 @@ def _type_side(record: dict[Any, Any], side: str, total: str) -> TypeSide:
         full_provider=provider,
         count=units.count(known(record[f"count_{side}"])),
         total=total,
-        minimum=units.duration(known(record[f"min_ns_{side}"])),
-        mean=units.duration(known(record[f"mean_ns_{side}"])),
-        largest=units.duration(known(record[f"max_ns_{side}"])),
+        minimum=minimum,
+        mean=mean,
+        largest=largest,
         share=units.percent(known(record[f"share_{side}"])),
     )
 
 
-def _operator_row(record: dict[Any, Any], shown: Mapping[str, str], largest: float) -> OperatorRow:
+def _operator_row(
+    record: dict[Any, Any], shown: Mapping[str, str], largest: float, columns: ChangeColumns
+) -> OperatorRow:
+    before, after, _ = columns.numbers(*_times(record))
     name = _text(record["name"])
     # The original operator's shapes where there is one: those of the model file.
     side = "candidate" if record["side"] == "candidate" else "baseline"
@@ -242,9 +277,9 @@ def _operator_row(record: dict[Any, Any], shown: Mapping[str, str], largest: flo
         inputs=units.middle_cut(shown_inputs, _SHAPE_CHARS),
         outputs=units.middle_cut(shown_outputs, _SHAPE_CHARS),
         shapes=f"{inputs} → {outputs}" if inputs or outputs else "",
-        times=_times(record),
+        times=(before, after),
         short=(_is_short(means[0]), _is_short(means[1])),
-        change=_change(record, largest),
+        change=_change(record, largest, columns),
         speedup=units.factor(known(record["speedup"])),
         utilisation=_utilisation([known(record[f"utilisation_{s}"]) for s in _SIDES]),
     )
@@ -269,7 +304,7 @@ def _utilisation(values: list[float | None]) -> tuple[str, ...]:
     return tuple(f"~{units.percent(v)}" for v in values if v is not None) or (units.MISSING,)
 
 
-def _change(record: dict[Any, Any], largest: float) -> Change:
+def _change(record: dict[Any, Any], largest: float, columns: ChangeColumns) -> Change:
     delta_ns = known(record["delta_ns"])
     kind = {"baseline": "gone", "candidate": "new"}.get(record["side"])
     if delta_ns is None:
@@ -277,7 +312,7 @@ def _change(record: dict[Any, Any], largest: float) -> Change:
     if kind is None:
         kind = "same" if delta_ns == 0 else "faster" if delta_ns < 0 else "slower"
     bar = 100 * abs(delta_ns) / largest if largest else 0.0
-    return Change(signed_duration(delta_ns), round(bar, 1), kind)
+    return Change(columns.changes.number(delta_ns, signed=True), round(bar, 1), kind)
 
 
 def _shapes(text: str, dtype: str = "") -> tuple[str, str]:

@@ -13,11 +13,12 @@ import pandas as pd
 from fusescope.analysis import units
 from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.experiment import ModelFacts
-from fusescope.analysis.messages import Part, say
+from fusescope.analysis.messages import Message, Part, say
 from fusescope.analysis.text import clean_text
 from fusescope.analysis.units import shares_of_whole
 
 LABEL_CHARS = 44
+WITH_UNIT = Message("{label}, {unit}")
 
 
 def known(value: Any) -> float | None:
@@ -59,6 +60,12 @@ def unbroken_parts(parts: Iterable[Part]) -> list[Part]:
 def signed_duration(ns: float) -> str:
     """A change of time: '−6.50 ms', '+13.0 µs', '0'."""
     return "0" if ns == 0 else unbroken(units.duration(ns, signed=True))
+
+
+def with_unit(label: str, unit: str) -> str:
+    """Return the head of a column whose numbers share a unit, 'Total, µs'; alone where they have
+    none."""
+    return WITH_UNIT.text(label=label, unit=unit) if unit else label
 
 
 def signed_range(low_ns: float, high_ns: float) -> str:

@@ -150,6 +150,7 @@ def _print_trace(console: Console, trace: Trace) -> None:
         early_end_title,
         end_caution,
     )
+    from fusescope.app.cli.printing.heads import head_with_unit
 
     facts = inspection(trace)
     if trace.ends_early:
@@ -187,19 +188,22 @@ def _print_trace(console: Console, trace: Trace) -> None:
         )
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("OP Type"))
-    columns = [say("Count"), say("Total"), say("Ratio")]
+    shown = facts["by_type"][:20]
+    totals = units.column_of(row["total_ns"] for row in shown)
+    each = units.column_of(row["per_run_ns"] for row in shown)
+    columns = [say("Count"), head_with_unit(say("Total"), totals.unit), say("Ratio")]
     if facts["fields"]["runs"]:
-        columns.insert(2, say("Per run"))
+        columns.insert(2, head_with_unit(say("Per run"), each.unit))
     for column in columns:
         table.add_column(column, justify="right")
     total = facts["total_kernel_ns"] or 1
     shares = units.shares_of_whole([row["total_ns"] / total for row in facts["by_type"]])
-    for row, share in zip(facts["by_type"][:20], shares, strict=False):
+    for row, share in zip(shown, shares, strict=False):
         table.add_row(
             row["op_type"] or say("unknown"),
             units.count(row["count"]),
-            units.duration(row["total_ns"]),
-            *([units.duration(row["per_run_ns"])] if facts["fields"]["runs"] else []),
+            totals.number(row["total_ns"]),
+            *([each.number(row["per_run_ns"])] if facts["fields"]["runs"] else []),
             units.percent(share),
         )
     console.print(table)

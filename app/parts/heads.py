@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fusescope.analysis.messages import Message, Said, language, paragraph
+from fusescope.analysis.report.text import with_unit
 from fusescope.analysis.wording.counted import Runs, per_of
 from fusescope.analysis.wording.texts import PER_RUN
 
@@ -15,7 +16,6 @@ SIDE_NAMES: Mapping[str, Message] = {
     "candidate": Message("candidate"),
 }
 ALL_RUNS = Runs(True, True)
-_WITH_UNIT = Message("{label}, {unit}")
 _OF_RUN = Message("{side} ({per})")
 _OF_FILE = Message("{side} (whole file)")
 _ONE_FILE: Mapping[str, Message] = {
@@ -66,7 +66,7 @@ class Head:
             return label
         if self.unit.startswith("("):  # kernel_details writes Duration(us)
             return label + self.unit
-        return _WITH_UNIT.text(label=label, unit=self.unit)
+        return with_unit(label, self.unit)
 
 
 NO_HEAD = Head("")

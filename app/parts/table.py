@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -19,7 +19,7 @@ from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.messages import Message, language, say
 from fusescope.analysis.metrics.counters import MEASURES
 from fusescope.analysis.operators.short_names import short_names
-from fusescope.analysis.units import Column, column_beside, column_of
+from fusescope.analysis.units import Column, change_columns, column_of
 from fusescope.analysis.wording import FIGURES
 from fusescope.analysis.wording.counted import Runs, runs_of
 from fusescope.app import state
@@ -229,13 +229,14 @@ class Table:
         found: dict[int, Column] = {}
         for places in below.values():
             group, head = self.heads[places[0]]
-            values = [us * _STORED for i in places for us in columns[i].tolist()]
-            column = column_of(values, _SCALES[group.unit or head.unit])
-            found |= dict.fromkeys(places, column)
+            scales = _SCALES[group.unit or head.unit]
             change = next((i for i in places if i in self.changes), None)
             if change is not None:
-                finer = column_beside(column, column, self.changes[change])
-                found |= dict.fromkeys((i for i in places if i != change), finer)
+                apart = change_columns(self.changes[change], scales)
+                found |= {**dict.fromkeys(places, apart.values), change: apart.changes}
+                continue
+            values = [us * _STORED for i in places for us in columns[i].tolist()]
+            found |= dict.fromkeys(places, column_of(values, scales))
         return found
 
     @property
@@ -278,7 +279,7 @@ class Table:
     def draw(
         self, key: str, alt: str, *, max_rows: float = math.inf, height: int | None = None,
         row_height: int = ROW_HEIGHT, placeholder: str = "",
-        on_select: Callable[[], None] | None = None,
+        on_select: Callable[[], None] | Literal["rerun"] | None = None,
     ) -> None:  # fmt: skip
         """Draw the table, of a `height` in pixels, else as high as its rows where they are no more
         than `max_rows`. With `on_select` a row can be picked."""
@@ -334,8 +335,10 @@ class Table:
         format_: str,
         text: Text | None = None,
         marks: pd.Series | None = None,
+        width: int | None = None,
     ) -> None:
-        """Add a column of numbers. `text` makes of one what is read, `marks` stand in its place."""
+        """Add a column of numbers. `text` makes of one what is read, `marks` stand in its place;
+        `width` in pixels."""
         i = len(self.columns)
         self.texts[i] = text or partial(_number, format_)
         if text is None and (group.unit or head.unit) in _SCALES:
@@ -345,7 +348,7 @@ class Table:
         if marks is not None:
             self.marks[i] = marks
         plain = len(values) * MIN_COLUMNS > MAX_DRAWN
-        column = st.column_config.NumberColumn(format=format_ if plain else None)
+        column = st.column_config.NumberColumn(format=format_ if plain else None, width=width)
         self._add(group, head, values.astype(float), help_, column)
 
     def figure(self, figure: Figure, rows: pd.DataFrame) -> None:
@@ -366,8 +369,8 @@ class Table:
         return self
 
     def apart(self, group: Head, heads: tuple[Head, Head, Head]) -> None:
-        """Let two durations have the digits that their change beside them needs; these three are
-        all columns of the group."""
+        """Let two durations and their change beside them have digits that agree; these three are
+        all columns of times of the group."""
         columns = list(self.columns)
         at = [columns.index((group.key, head.key)) for head in heads]
         values = ((self.columns[columns[i]] * _STORED).tolist() for i in at)

@@ -18,7 +18,7 @@ from fusescope.analysis.operators.short_names import short_name
 from fusescope.analysis.report.text import with_shown_shares
 from fusescope.analysis.timeline.payload import first_starts
 from fusescope.analysis.wording import total_basis, total_label, total_of
-from fusescope.app.parts.heads import SIDE_HEADS, SIDES, Counted, Head
+from fusescope.app.parts.heads import SIDE_NAMES, SIDES, Counted, Head
 from fusescope.app.parts.table import (
     DURATION,
     NAME_CHARS,
@@ -241,9 +241,12 @@ def totals_table(comparison: Comparison, found: Sequence[Total]) -> Table:
 
     labels = column([total_label(total, comparison) for total in found])
     table.text(Head(Message("Time")), labels, total_of(comparison), "small")
+    sides = {side: [getattr(total, f"{side}_ns") for total in found] for side in SIDES}
+    times = units.column_of(ns for side in SIDES for ns in sides[side])
     for side in SIDES:
-        cells = [units.duration(getattr(total, f"{side}_ns")) for total in found]
-        table.text(SIDE_HEADS[side], column(cells), OF_SIDE[side], "small")
+        cells = [times.number(ns) for ns in sides[side]]
+        head = Head(SIDE_NAMES[side], times.unit)
+        table.text(head, column(cells), OF_SIDE[side], "small")
     basis = column([total_basis(total, comparison) for total in found])
     what = Message("What it is based on, and where it appears.")
     width = width_of(basis, least=_BASIS_WIDTHS[0], most=_BASIS_WIDTHS[1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,9 +26,10 @@ from fusescope.analysis.wording.fleet.sentences import (
 from fusescope.app import state
 from fusescope.app.parts import panels
 from fusescope.app.parts.fleet import keeping
+from fusescope.app.parts.heads import NO_HEAD, Head
 from fusescope.app.parts.start import opening
 from fusescope.app.parts.start.opening import Shows
-from fusescope.app.parts.table import ROW_HEIGHT, whole_height
+from fusescope.app.parts.table import NAME_WIDTH, Table, whole_height
 from fusescope.app.parts.upload import files
 from fusescope.app.sources import fleets, kept_fleets, loading
 from fusescope.app.state.opened import Opened
@@ -37,7 +38,8 @@ TABLE = "fleet_ranks"
 MAX_ROWS = 12  # that are shown without scrolling
 _COMMANDS = "fusescope ingest traces/ --to ranks\nfusescope serve ranks"
 _NAME_CHARS = 60
-_RANK_WIDTH, _TOLD_WIDTH = 50, 250  # pixels; what is wrong stands beside its rank at 420, too
+# Pixels; what is wrong stands beside its rank at 420, too.
+_RANK_WIDTH, _TOLD_WIDTH, _WAIT_WIDTH = 50, 250, 130
 _PARTS = ("step_ns", "computing_ns", "uncovered_ns", "free_ns")
 _HINT = Message("A click on a rank compares it with a rank of median computing time.")
 _HINT_STAGES = Message(
@@ -144,7 +146,7 @@ def _ranks(found: Examined) -> int | None:
     order += [rank for rank in found.awaited if rank not in order]
     ranks = [*order, *(split.rank for split in found.by_rank if split.rank not in order)]
     splits = {split.rank: split for split in found.by_rank}
-    told: list[object] = []
+    told: list[str] = []
     for rank in ranks:
         own = [_SLOW.text(waited=slow[rank].waited_ns)] if rank in slow else []
         marks = [
@@ -154,39 +156,25 @@ def _ranks(found: Examined) -> int | None:
         ]
         told.append(", ".join([*own, *(mark.text() for mark, is_so in marks if is_so)]))
     longest = {wait.rank: wait for wait in reversed(found.waits)}
-    waits: list[object] = [
+    waits = [
         _WAITS.text(ns=longest[rank].ns, rank=longest[rank].awaited) if rank in longest else ""
         for rank in ranks
     ]
-    columns: dict[str, list[object]] = {
-        say("rank"): list(ranks),
-        say("what is wrong"): told,
-        say("longest wait"): waits,
-    }
+    table = Table()
+    _numbers(table, Head(Message("rank")), ranks, _RANK_WIDTH)
+    table.text(Head(Message("what is wrong")), _column(told), "", _TOLD_WIDTH)
+    table.text(Head(Message("longest wait")), _column(waits), "", _WAIT_WIDTH)
     if found.stages.count > 1:
-        columns[say("pipeline stage")] = [found.stages.of.get(rank or 0) for rank in ranks]
+        stages = [found.stages.of.get(rank or 0) for rank in ranks]
+        _numbers(table, Head(Message("pipeline stage")), stages)
     for part in _PARTS:
-        columns[PARTS[part].text()] = [
-            units.duration(getattr(splits[rank], part)) if rank in splits else units.MISSING
-            for rank in ranks
-        ]
+        of_ranks = [getattr(splits[rank], part) if rank in splits else None for rank in ranks]
+        _times(table, PARTS[part], of_ranks)
     st.subheader(say("Ranks"), anchor=False)
     st.caption((_HINT if found.stages.count == 1 else _HINT_STAGES).text())
     key = f"{TABLE}_{hashlib.sha256(repr(ranks).encode()).hexdigest()[:12]}"
-    st.dataframe(
-        pd.DataFrame(columns),
-        key=key,
-        hide_index=True,
-        height=whole_height(min(len(ranks), MAX_ROWS)),
-        row_height=ROW_HEIGHT,
-        column_config={
-            say("rank"): st.column_config.NumberColumn(width=_RANK_WIDTH),
-            say("what is wrong"): st.column_config.TextColumn(width=_TOLD_WIDTH),
-        },
-        on_select="rerun",
-        selection_mode="single-row",
-        alt=say("Ranks"),
-    )
+    height = whole_height(min(len(ranks), MAX_ROWS))
+    table.draw(key, say("Ranks"), height=height, on_select="rerun")
     picked = [line for line in state.table.picked_lines(key) if line < len(ranks)]
     return ranks[picked[0]] if picked else None
 
@@ -229,68 +217,77 @@ def _split(found: Examined) -> None:
     if not found.by_stage:
         return
     _title("split")
-    of = found.stages.of
-    rows = [
-        {
-            **({say("pipeline stage"): split.stage} if found.stages.count > 1 else {}),
-            say("ranks"): ranks_text([rank for rank in of if of[rank] == split.stage]),
-            **{PARTS[part].text(): units.duration(getattr(split, part)) for part in _PARTS},
-        }
-        for split in found.by_stage
-    ]
-    _table(rows, TITLES["split"])
+    of, stages, table = found.stages.of, found.by_stage, Table()
+    if found.stages.count > 1:
+        _numbers(table, Head(Message("pipeline stage")), [split.stage for split in stages])
+    ranks = [ranks_text([rank for rank in of if of[rank] == split.stage]) for split in stages]
+    table.text(Head(Message("ranks")), _column(ranks), "", "medium")
+    for part in _PARTS:
+        _times(table, PARTS[part], [getattr(split, part) for split in stages])
+    _draw(table, "split")
 
 
 def _links(found: Examined) -> None:
-    if not found.transfers:
+    shown, table = found.transfers, Table()
+    if not shown:
         return
     _title("transfers")
-    rows = [
-        {
-            say("collective"): KINDS[one.kind].text(),
-            say("ranks"): one.size,
-            say("data"): units.data_size(one.bytes),
-            say("process groups"): one.groups,
-            say("transfer"): units.duration(one.transfer_ns),
-            say("waiting"): units.duration(one.wait_ns),
-            say("skew"): units.duration(one.skew_ns),
-            say("bus bandwidth"): units.bandwidth(one.bandwidth and one.bandwidth / 1e9),
-        }
-        for one in found.transfers
-    ]
-    _table(rows, TITLES["transfers"])
+    kinds = [KINDS[one.kind].text() for one in shown]
+    table.text(Head(Message("collective")), _column(kinds), "", "medium")
+    _numbers(table, Head(Message("ranks")), [one.size for one in shown])
+    sizes = _column([one.bytes for one in shown]) / 1e3
+    table.number(NO_HEAD, Head(Message("data"), "kB"), sizes, "", "%.0f")
+    _numbers(table, Head(Message("process groups")), [one.groups for one in shown])
+    _times(table, Message("transfer"), [one.transfer_ns for one in shown])
+    _times(table, Message("waiting"), [one.wait_ns for one in shown])
+    _times(table, Message("skew"), [one.skew_ns for one in shown])
+    rates = [one.bandwidth and one.bandwidth / 1e9 for one in shown]
+    head = Head(Message("bus bandwidth"), "GB/s")
+    table.number(NO_HEAD, head, _column(rates), "", "%.1f", units.three_digits)
+    _draw(table, "transfers")
 
 
 def _outliers(found: Examined) -> None:
-    if not found.outliers:
+    shown, table = found.outliers, Table()
+    if not shown:
         return
     _title("outliers")
-    names = short_names((one.name for one in found.outliers), _NAME_CHARS)
-    rows = [
-        {
-            say("operator"): names[one.name],
-            say("rank"): one.rank,
-            say("call"): units.duration(one.each_ns),
-            say("median"): units.duration(one.median_ns),
-            say("change"): units.percent(one.change, signed=True),
-            say("deviations"): units.small_number(one.score),
-            say("all executions of a step"): units.duration(
-                one.total_ns / max(1, found.steps), signed=True
-            ),
-        }
-        for one in found.outliers
-    ]
-    _table(rows, TITLES["outliers"])
+    names = short_names((one.name for one in shown), _NAME_CHARS)
+    of_operators = _column([names[one.name] for one in shown])
+    table.text(Head(Message("operator")), of_operators, "", NAME_WIDTH)
+    _numbers(table, Head(Message("rank")), [one.rank for one in shown])
+    _times(table, Message("call"), [one.each_ns for one in shown])
+    _times(table, Message("median"), [one.median_ns for one in shown])
+    changes = _column([one.change for one in shown]) * 100
+    table.number(NO_HEAD, Head(Message("change"), "%"), changes, "", "%+.1f")
+    scores = _column([one.score for one in shown])
+    table.number(NO_HEAD, Head(Message("deviations")), scores, "", "%.1f", units.small_number)
+    steps = max(1, found.steps)
+    sums = [one.total_ns / steps for one in shown]
+    _times(table, Message("all executions of a step"), sums, "%+.1f")
+    _draw(table, "outliers")
 
 
-def _table(rows: list[dict[str, object]], alt: Message) -> None:
-    st.dataframe(
-        pd.DataFrame(rows),
-        hide_index=True,
-        height=whole_height(min(len(rows), MAX_ROWS)),
-        row_height=ROW_HEIGHT,
-        alt=alt.text(),
-    )
+def _column(cells: Sequence[object]) -> pd.Series:
+    return pd.Series(cells, dtype="object" if isinstance(cells[0], str) else "float64")
+
+
+def _numbers(
+    table: Table, head: Head, cells: Sequence[float | None], width: int | None = None
+) -> None:
+    values = _column(cells)
+    table.number(NO_HEAD, head, values, "", "%.0f", units.count, width=width)
+
+
+def _times(
+    table: Table, label: Message, cells: Sequence[float | None], format_: str = "%.1f"
+) -> None:
+    table.number(NO_HEAD, Head(label, "µs"), _column(cells) / 1e3, "", format_)
+
+
+def _draw(table: Table, question: Question) -> None:
+    height = whole_height(min(len(table.frame), MAX_ROWS))
+    table.draw(f"fleet_{question}", TITLES[question].text(), height=height)
 
 
 def _formulas(found: Examined) -> None:

@@ -96,7 +96,7 @@ def test_row_and_timeline_pick_each_other(opened: Page) -> None:
     expect(timeline).to_have_attribute("data-highlighted-baseline", "1")
     expect(timeline).to_have_attribute("data-highlighted-candidate", "1")
     expect(row.get_by_role("button")).to_have_attribute("aria-pressed", "true")
-    expect(bar).to_contain_text("a/Conv 100 µs → 110 µs (+10.0 µs)")
+    expect(bar).to_contain_text("a/Conv 100.0 µs → 110.0 µs (+10.0 µs)")
     bar.get_by_role("button").click()
     expect(timeline).to_have_attribute("data-selected-row", "")
     expect(bar).to_be_hidden()

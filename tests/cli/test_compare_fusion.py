@@ -36,18 +36,19 @@ def cells(text: str, label: str) -> list[str]:
 
 def test_lines_add_up_to_the_change_of_the_run() -> None:
     text = printed(of_variants())
+    assert cells(text, "original operators") == ["groups", *["µs"] * 3, "share"]
     first = cells(text, "Conv + BatchNormalization + Relu → FusedConv")
-    assert first == ["1", "150 µs", "110 µs", "−40.0 µs", "0.8 %"]
-    assert cells(text, "idle time") == ["−4.00 µs", "0.1 %"]
-    assert cells(text, "profiler bias") == ["−4.96 ms", "99.1 %"]
-    assert cells(text, "= the whole run, un-profiled wall time") == ["−5.00 ms", "100.0 %"]
+    assert first == ["1", "150", "110", "−40.0", "0.8 %"]
+    assert cells(text, "idle time") == ["−4.0", "0.1 %"]
+    assert cells(text, "profiler bias") == ["−4\u202f956.0", "99.1 %"]
+    assert cells(text, "= the whole run, un-profiled wall time") == ["−5\u202f000.0", "100.0 %"]
     assert "All original operators are accounted for: 4 of 4" in text
 
 
 def test_a_narrow_terminal_keeps_the_change() -> None:
     text = printed(of_variants(), width=48)
     assert max(len(line) for line in text.splitlines()) <= 48
-    assert "−40.0 µs" in text
+    assert "−40.0" in text
     assert "change" in text
     assert not {"baseline", "before"} & {
         word for line in text.splitlines() for word in line.split()
@@ -65,7 +66,7 @@ def test_more_patterns_are_one_line() -> None:
     data = experiment_zip(TIMES, {"unfused": operators, "fused": operators})
     groups = [group(n, [(o[0], o[1])], [(o[0], o[1])]) for n, o in enumerate(operators)]
     text = printed(with_groups(compare(*choose_sides(read(Source("e.zip", data)))), *groups))
-    assert cells(text, "3 more patterns") == ["3", "150 µs", "150 µs", "0 ns", "0.0 %"]
+    assert cells(text, "3 more patterns") == ["3", "150", "150", "0", "0.0 %"]
 
 
 def test_nothing_known_is_one_sentence() -> None:
@@ -99,5 +100,5 @@ def test_patterns_that_nothing_runs_for_have_no_times() -> None:
                         (one, "3 more patterns")):  # fmt: skip
         patterns = pd.concat([one] * TOP_PATTERNS + [none, none, last], ignore_index=True)
         text = printed(replace(pair, ledger=replace(pair.ledger, patterns=patterns)))
-        times = [] if last is none else ["150 µs", "110 µs", "−40.0 µs", "0.8 %"]
+        times = [] if last is none else ["150", "110", "−40.0", "0.8 %"]
         assert cells(text, label) == ["3", *times]

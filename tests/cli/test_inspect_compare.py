@@ -167,8 +167,8 @@ def test_what_each_step_brings(fusescope: Run, folder: Path) -> None:
         assert sentence in " ".join(out.split()) and "one graph: " not in out
         out = fusescope("compare", "steps.zip", *way).stdout
         rows = [line.split() for line in out.splitlines()]
-        assert ["unfused", "10.0", "ms", "one", "graph", "−10.0", "ms"] in [row[:7] for row in rows]
-        assert ["together", "−15.0", "ms"] in [row[:3] for row in rows]
+        assert ["unfused", "10.0", "one", "graph", "−10.0"] in [row[:5] for row in rows]
+        assert ["together", "−15.0"] in [row[:2] for row in rows]
         files = ("--json", "--html", "steps.html", "--markdown", "steps.md")
         found = json.loads(fusescope("compare", "steps.zip", *way, *files).stdout)["ladder"]
         assert [step["gain_ns"]["value"] for step in found["steps"]] == [10_000_000, 5_000_000]
@@ -229,7 +229,7 @@ def test_what_ran_in_no_run_is_in_the_totals_and_not_per_run(
     inspect._print_trace(console, outside)
     lines = capsys.readouterr().out.splitlines()
     assert "Count, total and ratio are of the whole file, with 1 execution in no run." in lines[1]
-    assert lines[-1].split() == ["gemm", "3", "25.0", "µs", "10.0", "µs", "100.0", "%"]
+    assert lines[-1].split() == ["gemm", "3", "25.0", "10.0", "100.0", "%"]
 
 
 def test_a_report_is_written_whole(fusescope: Run, folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 import typer
 
+from fusescope.analysis import units
 from tests.command_line import app
 from tests.docs.examples import (
     PAGES,
@@ -38,6 +40,8 @@ _LEFT_OUT = re.compile(r"…|\[options\]|\.\.\.")
 _TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
 # A figure as pages write it: 2.15×, 10.6 ms, 23.9 %, 9.63 MB.
 _FIGURE = re.compile(r"(?<![\w.])\d[\d.]*(?:×| (?:ns|µs|ms|s|%|pt|[kMG]B|GB/s)(?![\w/]))")
+_HEAD = re.compile(r"(?<=\s)(?:ns|µs|ms|s)(?!\S)")
+_CELL = re.compile(rf"\d[\d{units.APART}]*(?:\.\d+)?(?!\S)")
 
 # What a page quotes of files that are not here.
 _QUOTED = re.compile(r"^> .*$", re.MULTILINE)
@@ -120,12 +124,39 @@ def update(example: Example, printed: list[str]) -> None:
     example.page.write_text(text, encoding="utf-8")
 
 
+def _times_of_columns(printed: str) -> Iterator[str]:
+    """The times below heads with their unit, as sentences write them: below µs, −5 661.1 is
+    5.66 ms."""
+    columns: dict[int, float] = {}  # the unit of times by where they end
+    scales = {unit: scale for scale, unit in units.TIMES}
+    for line in printed.splitlines():
+        if heads := [m for m in _HEAD.finditer(line) if not re.search(r"\d", line)]:
+            columns = {head.end(): scales[head[0]] for head in heads}
+        elif not line.strip():
+            columns = {}
+        for cell in _CELL.finditer(line):
+            if cell.end() in columns:
+                number = float(cell[0].replace(units.APART, ""))
+                yield units.duration(number * columns[cell.end()])
+
+
+def test_times_of_columns_have_the_unit_of_their_head() -> None:
+    shown = (
+        "operators     µs    ms  share\n"
+        "Conv 2     1\u202f450  −6.2  4.0 %\n"
+        "\n"
+        "Conv 2     1\u202f450\n"
+    )  # fmt: skip
+    assert list(_times_of_columns(shown)) == ["1.45 ms", "6.20 ms"]
+
+
 @pytest.mark.parametrize(
     "page", [_of(page, page, page.relative_to(DOCS).as_posix()) for page in TAUGHT]
 )
 def test_figures_of_sentences_are_those_that_are_printed(page: Path) -> None:
     printed = " ".join(" ".join(output(one.command) for one in examples(page)).split())
     known = set(_FIGURE.findall(printed))
+    known |= {time for one in examples(page) for time in _times_of_columns(output(one.command))}
     text = sentences(page.read_text(encoding="utf-8"))
     said = _FIGURE.findall(_QUOTED.sub("", text))
     assert len(known) > 20 and (said or page.stem != "tutorial")

@@ -119,7 +119,7 @@ def test_verdict_numbers_and_tables_are_text_that_needs_no_script() -> None:
     assert "25.0 % → 0.0 %" in page.text
     assert "light time 50.0 µs → 0 ns, 2 → 0 executions" in page.text
     assert "a/BatchNormalization" in page.text
-    assert "−30.0 µs" in page.text
+    assert "Change, µs" in page.text and "−30.0" in page.text
     for heading in ("Figures", "Timelines", "Can I trust this?", "Op types", "Operators"):
         assert heading in page.text
     assert "recorded 2026-01-02 03:04 UTC" in page.text

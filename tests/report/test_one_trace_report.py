@@ -63,7 +63,8 @@ def test_tables_have_the_time_of_a_step_longest_first() -> None:
     page = steps()
     operators = page[page.index('id="operators"') : page.index('id="types"')]
     rows = re.findall(r'title="([^"]+)">[^<]*</th><td class="before">([^<]+)</td>', operators)
-    assert rows == [("gemm_mlp", "720 µs"), ("layer_norm_kernel", "40.0 µs")]
+    assert rows == [("gemm_mlp", "720"), ("layer_norm_kernel", "40")]
+    assert "Total, µs" in operators
     assert "94.7\N{NO-BREAK SPACE}%" in operators, "720 of 760"
 
 

@@ -34,16 +34,17 @@ def test_each_product_has_a_row_with_both_sides() -> None:
         "Baseline: a decoding step of 32 sequences",
         "Candidate: a prefill of 4\N{NARROW NO-BREAK SPACE}096 tokens",
     )
+    assert table.heads[1] == "Time, µs"
     gate_up, down, whole = table.rows
     assert gate_up.name == "gate/up"
     assert gate_up.sides == (
-        ProductCells("2 × 4.00 µs", "8.00 µs", "80.0 %", 80.0,
+        ProductCells("2 × 4.00 µs", "8.0", "80.0 %", 80.0,
                      "weights 3\N{NARROW NO-BREAK SPACE}146 GB/s"),
-        ProductCells("2 × 150 µs", "300 µs", "60.0 %", 60.0, "344 TFLOP/s"),
+        ProductCells("2 × 150 µs", "300.0", "60.0 %", 60.0, "344 TFLOP/s"),
     )  # fmt: skip
     assert texts_of(down.sides[0]) == ("–", "–", "–", "–")
-    assert texts_of(down.sides[1]) == ("1", "100 µs", "20.0 %", "258 TFLOP/s"), "one is told once"
-    assert texts_of(whole.sides[1]) == ("4", "405 µs", "81.0 %", "–"), "also what has no row"
+    assert texts_of(down.sides[1]) == ("1", "100.0", "20.0 %", "258 TFLOP/s"), "one is told once"
+    assert texts_of(whole.sides[1]) == ("4", "405.0", "81.0 %", "–"), "also what has no row"
 
 
 def test_products_of_one_name_stay_apart_and_names_are_those_of_files() -> None:

@@ -84,6 +84,13 @@ class ModelTree:
         before, after = node.executions
         return before / self.unit_counts[0], after / self.unit_counts[1]
 
+    def change_row(self, node: Node) -> tuple[float | None, float | None, float | None]:
+        """Return the times of a node on both sides, None where one lacks it, and their change, None
+        where the tree has no changes."""
+        (before, after), (first, second) = self.times_ns(node), self.executions(node)
+        change = self.change_ns(node) if self.has_changes else None
+        return before if first else None, after if second else None, change
+
     def change_ns(self, node: Node) -> float:
         """Return the change of a node per unit of work in ns, candidate - baseline."""
         return _change(node.total_ns, self.unit_counts)

@@ -8,7 +8,13 @@
   const rows = new Map(
     Array.from(document.querySelectorAll("tr[data-row]"), (row) => [Number(row.dataset.row), row]),
   );
-  const text = (row, name) => row.querySelector(`.${name}`)?.textContent.trim() ?? "";
+  // A time with the unit that the head of its column names; a cell may lack one.
+  const text = (row, name) => {
+    const cell = row.querySelector(`.${name}`);
+    const shown = cell?.textContent.trim() ?? "";
+    const { unit } = row.closest("table").dataset;
+    return /\d/.test(shown) ? shown.replace(/†?$/, (mark) => ` ${unit}${mark}`) : shown;
+  };
   let picked = null;
   document.getElementById("pick-hint").hidden = false;
 

@@ -14,12 +14,12 @@ from fusescope.analysis.report.explanation.rows import (
     ChangeRow,
     ExplainedRows,
     KernelRow,
-    SideColumns,
     kind_of_change,
     rest_row,
 )
 from fusescope.analysis.report.text import signed_duration, unbroken_parts
 from fusescope.analysis.text import clean_text
+from fusescope.analysis.units import ChangeColumns, columns_apart
 from fusescope.analysis.wording.fusion import rows as words
 from fusescope.analysis.wording.multiple.ladder import ladder_parts
 
@@ -119,12 +119,12 @@ def _groups(comparison: Comparison, key: str, names: Mapping[int, str]) -> tuple
     shown = of_pattern.head(MAX_KERNELS).to_dict("records")
     times = of_pattern[["before_ns", "after_ns"]].astype(float)
     both = list(times.itertuples(index=False, name=None))
-    columns = SideColumns.of(both)
+    columns = columns_apart(both)
     more = rest_row(both[MAX_KERNELS:], columns)
     return (*(_group(row, names, columns) for row in shown), *more)
 
 
-def _group(row: Mapping[Any, Any], names: Mapping[int, str], columns: SideColumns) -> KernelRow:
+def _group(row: Mapping[Any, Any], names: Mapping[int, str], columns: ChangeColumns) -> KernelRow:
     took, takes = float(row["before_ns"]), float(row["after_ns"])
     before, after, change = columns.texts(took, takes)
     group = int(row["group"])

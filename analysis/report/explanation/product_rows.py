@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from fusescope.analysis import units
 from fusescope.analysis.compare.explanation.explanation import Explanation
 from fusescope.analysis.compare.explanation.product import Product
+from fusescope.analysis.report.text import with_unit
 from fusescope.analysis.text import clean_text
+from fusescope.analysis.units import Column, column_of
 from fusescope.analysis.wording.explanation import details
 from fusescope.analysis.wording.explanation import product_table as words
 from fusescope.analysis.wording.explanation.products import product_name
@@ -70,18 +72,22 @@ def product_table(explanation: Explanation) -> ProductTable | None:
         for key in dict.fromkeys([*sides[0], *sides[1]])
     }
     told = sorted((key for key in largest if largest[key] >= _LEAST), key=lambda key: -largest[key])
+    sums = [sum(each.ns for each in products) for products in explanation.products]
+    times = column_of([*sums, *(side[key].ns for side in sides for key in told if key in side)])
     rows = [
         ProductRow(
             clean_text(key[0], _NAME_CHARS),
-            (_cells(sides[0].get(key), busy[0]), _cells(sides[1].get(key), busy[1])),
+            (_cells(sides[0].get(key), busy[0], times), _cells(sides[1].get(key), busy[1], times)),
         )
         for key in told[:_MOST]
     ]
-    whole = (_total(explanation.products[0], busy[0]), _total(explanation.products[1], busy[1]))
+    before, after = explanation.products
+    whole = (_total(before, busy[0], times), _total(after, busy[1], times))
+    time = with_unit(details.TIME.text(), times.unit)
     return ProductTable(
         words.TITLE.text(),
         (words.side_text(unit, 0), words.side_text(unit, 1)),
-        (words.EXECUTIONS.text(), details.TIME.text(), words.SHARE.text(), words.RATE.text()),
+        (words.EXECUTIONS.text(), time, words.SHARE.text(), words.RATE.text()),
         (*rows, ProductRow(words.ALL.text(), whole)),
         words.basis_text(explanation.products, explanation.device),
     )
@@ -98,25 +104,23 @@ def _by_name(products: Sequence[Product]) -> dict[tuple[str, int], Product]:
     return found
 
 
-def _cells(product: Product | None, busy_ns: int) -> ProductCells | None:
+def _cells(product: Product | None, busy_ns: int, times: Column) -> ProductCells | None:
     if product is None:
         return None
     return ProductCells(
         words.executions_of(product),
-        units.duration(product.ns),
+        times.number(product.ns),
         units.percent(product.ns / busy_ns),
         min(100.0, 100 * product.ns / busy_ns),
         words.rate_of(product),
     )
 
 
-def _total(products: Sequence[Product], busy_ns: int) -> ProductCells | None:
+def _total(products: Sequence[Product], busy_ns: int, times: Column) -> ProductCells | None:
     """Return what all products of a side take; None where it has none."""
     if not products:
         return None
     ns = sum(each.ns for each in products)
     count = units.count(round(sum(each.count for each in products)))
     share = ns / busy_ns
-    return ProductCells(
-        count, units.duration(ns), units.percent(share), min(100.0, 100 * share), ""
-    )
+    return ProductCells(count, times.number(ns), units.percent(share), min(100.0, 100 * share), "")

@@ -16,7 +16,7 @@ from fusescope.analysis.report.explanation.product_rows import ProductTable, pro
 from fusescope.analysis.report.text import signed_duration, unbroken_parts
 from fusescope.analysis.text import clean_text
 from fusescope.analysis.timeline.highlight import Highlight, ShownChange
-from fusescope.analysis.units import Column
+from fusescope.analysis.units import ChangeColumns
 from fusescope.analysis.wording.explanation import (
     change_parts,
     detail_parts,
@@ -187,7 +187,7 @@ class _Maker:
         if change.code == "outlier":
             return (self._long_one(change),)
         times = [(_ns(before.get(name)), _ns(after.get(name))) for name in names]
-        columns = SideColumns.of(times)
+        columns = units.columns_apart(times)
         side = change.values.get("some_side")  # whose mean is that of few units
         shown = tuple(
             _idle_row(words.name_of(change, name), *both, columns)
@@ -215,7 +215,7 @@ class _Maker:
         before: KernelTime | None,
         after: KernelTime | None,
         uneven: object,
-        columns: SideColumns,
+        columns: ChangeColumns,
     ) -> KernelRow:
         took, takes = _ns(before), _ns(after)
         times = columns.texts(took, takes)
@@ -230,26 +230,8 @@ class _Maker:
         )
 
 
-@dataclass(frozen=True)
-class SideColumns:
-    """The unit that times on both sides share, and that of their changes."""
-
-    times: Column
-    changes: Column
-
-    @classmethod
-    def of(cls, times_ns: Sequence[tuple[float, float]]) -> SideColumns:
-        """Return the units of these times of both sides."""
-        return cls(*units.columns_apart(times_ns))
-
-    def texts(self, before: float, after: float) -> tuple[str, str, str]:
-        """Return a time on both sides and its change, with units."""
-        change = self.changes.text(after - before, signed=True)
-        return self.times.text(before), self.times.text(after), change
-
-
 def rest_row(
-    times_ns: Sequence[tuple[float, float]], columns: SideColumns
+    times_ns: Sequence[tuple[float, float]], columns: ChangeColumns
 ) -> tuple[KernelRow, ...]:
     """Return the row of all that are not shown, by the times of each on both sides; none where all
     are."""
@@ -261,7 +243,7 @@ def rest_row(
     return (KernelRow(name, before if took else "", "", after if takes else "", "", change, None),)
 
 
-def _idle_row(name: str, took_ns: int, takes_ns: int, columns: SideColumns) -> KernelRow:
+def _idle_row(name: str, took_ns: int, takes_ns: int, columns: ChangeColumns) -> KernelRow:
     """Return the idle time under a call of the host, which is 0 on a side that has none there,
     whether or not it makes the call."""
     took, takes, change = columns.texts(took_ns, takes_ns)

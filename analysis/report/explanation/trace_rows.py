@@ -24,6 +24,7 @@ from fusescope.analysis.report.explanation.rows import (
 from fusescope.analysis.text import clean_text
 from fusescope.analysis.timeline.highlight import ShownChange
 from fusescope.analysis.trace import Trace
+from fusescope.analysis.units import column_of
 from fusescope.analysis.wording.explanation import details as words
 from fusescope.analysis.wording.explanation.savings import saving_said
 from fusescope.analysis.wording.explanation.trace import FEW, lead_said, saving_leads, whole_said
@@ -76,10 +77,12 @@ def _row(
 
 
 def _kernels(saving: Saving, names: Mapping[str, int]) -> tuple[KernelRow, ...]:
+    left = [each.ns for each in saving.before[MAX_KERNELS:]]
+    times = column_of([*(each.ns for each in saving.before[:MAX_KERNELS]), sum(left)])
     shown = tuple(
         KernelRow(
             clean_text(each.name, MAX_NAME),
-            units.duration(each.ns),
+            times.text(each.ns),
             _each_text(saving, each),
             "",
             "",
@@ -88,11 +91,10 @@ def _kernels(saving: Saving, names: Mapping[str, int]) -> tuple[KernelRow, ...]:
         )
         for each in saving.before[:MAX_KERNELS]
     )
-    left = [each.ns for each in saving.before[MAX_KERNELS:]]
     if not left:
         return shown
     more = words.MORE_KERNELS.text(n=len(left))
-    return (*shown, KernelRow(more, units.duration(sum(left)), "", "", "", "", None))
+    return (*shown, KernelRow(more, times.text(sum(left)), "", "", "", "", None))
 
 
 def _each_text(saving: Saving, kernel: KernelTime) -> str:

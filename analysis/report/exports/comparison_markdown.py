@@ -12,7 +12,7 @@ from fusescope.analysis.report import cards
 from fusescope.analysis.report.explanation.product_rows import product_table, texts_of
 from fusescope.analysis.report.exports.markdown import plain, table_row
 from fusescope.analysis.report.origins import origin_lines
-from fusescope.analysis.report.text import known, unbroken
+from fusescope.analysis.report.text import known, unbroken, with_unit
 from fusescope.analysis.text import clean_text
 from fusescope.analysis.wording import findings as finding_words
 from fusescope.analysis.wording import step
@@ -135,34 +135,40 @@ def _patterns(comparison: Comparison) -> list[str]:
         return _steps(comparison)
     if not comparison.ledger.has_gains:
         return []
+    records = comparison.ledger.patterns.head(_PATTERNS).to_dict("records")
+    times = [
+        (known(record["before_ns"]), known(record["after_ns"]), _negative(known(record["gain_ns"])))
+        for record in records
+    ]
+    columns = units.change_columns(times)
     heads = [
         say("original operators"),
         say("groups"),
-        say("baseline"),
-        say("candidate"),
-        say("change"),
+        with_unit(say("baseline"), columns.unit),
+        with_unit(say("candidate"), columns.unit),
+        with_unit(say("change"), columns.unit),
     ]
     lines = [f"**{plain(clean_text(wording.change_title(comparison), _CHARS))}**", ""]
     lines += [table_row(heads), "|---|---:|---:|---:|---:|"]
-    for record in comparison.ledger.patterns.head(_PATTERNS).to_dict("records"):
-        times = tuple(known(record[f"{name}_ns"]) for name in ("before", "after", "gain"))
-        before, after = units.durations_apart(*times)
-        change = unbroken(units.duration(_negative(times[-1]), signed=True))
+    for record, found in zip(records, times, strict=True):
         label = clean_text(f"{originals_text(record)} {becomes_text(record)}", 100)
-        lines.append(table_row([label, units.count(record["groups"]), before, after, change]))
+        cells = columns.numbers(*found)
+        lines.append(table_row([label, units.count(record["groups"]), *cells]))
     return [*lines, ""]
 
 
 def _steps(comparison: Comparison) -> list[str]:
     """The steps from the baseline's unit of work to the candidate's, where no group is proven."""
+    steps = explained_steps.steps_of(comparison)
+    times = units.column_of(each.value_ns for each in steps)
     lines = [
         f"**{plain(explained_steps.TITLE.text())}**",
         "",
-        table_row([say("change"), say("time")]),
+        table_row([say("change"), with_unit(say("time"), times.unit)]),
     ]
     lines.append("|---|---:|")
-    for each in explained_steps.steps_of(comparison):
-        time = unbroken(units.duration(each.value_ns, signed=each.kind != "total"))
+    for each in steps:
+        time = times.number(each.value_ns, signed=each.kind != "total")
         lines.append(table_row([clean_text(each.label, 100), time]))
     return [*lines, ""]
 

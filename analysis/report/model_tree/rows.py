@@ -10,8 +10,9 @@ from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.model_tree import ModelTree, Node, model_tree
 from fusescope.analysis.compare.timing.verdict import Verdict
 from fusescope.analysis.messages import say
-from fusescope.analysis.report.text import signed_duration, unbroken
+from fusescope.analysis.report.text import unbroken, with_unit
 from fusescope.analysis.trace import Trace
+from fusescope.analysis.units import ChangeColumns, Column, change_columns, column_of
 from fusescope.analysis.wording.trees import model_tree as words
 
 _SLIGHT = 0.005  # of the whole change, below which a change has no colour
@@ -55,58 +56,77 @@ def tree_rows(comparison: Comparison) -> TreeRows | None:
     tree = model_tree(comparison)
     if tree is None:
         return None
+    columns = _columns(tree)
     heads = (
         say("Part of the model"),
         say("Kernels and copies") if _on_device(comparison) else say("Executions"),
-        say("Baseline"),
-        say("Candidate"),
-        say("Change") if tree.has_changes else "",
+        with_unit(say("Baseline"), columns.unit),
+        with_unit(say("Candidate"), columns.unit),
+        with_unit(say("Change"), columns.unit) if tree.has_changes else "",
         say("Share of the operators' change") if tree.has_shares else "",
     )
     return TreeRows(
         words.title(tree.levels),
         words.basis_with_shares(tree),
         heads,
-        _rows(tree, tree.roots, comparison.verdict, is_open=True),
+        _rows(tree, tree.roots, columns, comparison.verdict, is_open=True),
     )
 
 
 def trace_tree_rows(traced: TracedTree, trace: Trace) -> TreeRows:
     """Return the rows of the tree of one trace, open where the longest time is."""
     tree = traced.tree
+    nodes = [node for _, _, node in tree.walk()]
+    times = column_of(tree.times_ns(node)[0] for node in nodes)
+    each = column_of(_each_ns(tree, node) for node in nodes)
     heads = (
         say("Part of the model"),
         say("Kernels and copies") if _has_kernels(trace) else say("Executions"),
-        say("Time"),
-        say("Each"),
+        with_unit(say("Time"), times.unit),
+        with_unit(say("Each"), each.unit),
         say("Share of operator time"),
         "",
     )
-    rows = _rows_of_one(tree, tree.roots, is_open=True)
+    rows = _rows_of_one(tree, tree.roots, (times, each), is_open=True)
     return TreeRows(words.title(tree.levels), words.basis_of_one(tree), heads, rows)
 
 
-def _rows_of_one(tree: ModelTree, nodes: tuple[Node, ...], *, is_open: bool) -> tuple[TreeRow, ...]:
+def _columns(tree: ModelTree) -> ChangeColumns:
+    """Return the columns in which all parts of a tree are written."""
+    return change_columns([tree.change_row(node) for _, _, node in tree.walk()])
+
+
+def _rows_of_one(
+    tree: ModelTree, nodes: tuple[Node, ...], columns: tuple[Column, Column], *, is_open: bool
+) -> tuple[TreeRow, ...]:
     return tuple(
-        _row_of_one(tree, node, is_open=is_open and place == 0) for place, node in enumerate(nodes)
+        _row_of_one(tree, node, columns, is_open=is_open and place == 0)
+        for place, node in enumerate(nodes)
     )
 
 
-def _row_of_one(tree: ModelTree, node: Node, *, is_open: bool) -> TreeRow:
-    ns, executions = tree.times_ns(node)[0], tree.executions(node)[0]
+def _each_ns(tree: ModelTree, node: Node) -> float | None:
+    """Return the time of one instance or execution of a part; None where it has no more."""
     is_part = node.kind in ("module", "repeat") and node.instances[0]
-    several = node.instances[0] if is_part else executions
+    several = node.instances[0] if is_part else tree.executions(node)[0]
+    return tree.times_ns(node)[0] / several if several > 1 else None
+
+
+def _row_of_one(
+    tree: ModelTree, node: Node, columns: tuple[Column, Column], *, is_open: bool
+) -> TreeRow:
+    (times, each), each_ns = columns, _each_ns(tree, node)
     return TreeRow(
         names=words.step_texts(tree, node),
         instances=words.instances_text(node),
-        executions=units.count(executions),
-        before=units.duration(ns),
-        after=units.duration(ns / several) if several > 1 else "",
+        executions=units.count(tree.executions(node)[0]),
+        before=times.number(tree.times_ns(node)[0]),
+        after="" if each_ns is None else each.number(each_ns),
         change=units.percent(node.total_ns[0] / max(1, tree.total_ns[0])),
         share="",
         kind="same",
         is_open=is_open,
-        rows=_rows_of_one(tree, node.children, is_open=is_open),
+        rows=_rows_of_one(tree, node.children, columns, is_open=is_open),
     )
 
 
@@ -120,33 +140,37 @@ def _on_device(comparison: Comparison) -> bool:
 
 
 def _rows(
-    tree: ModelTree, nodes: tuple[Node, ...], verdict: Verdict, *, is_open: bool
+    tree: ModelTree,
+    nodes: tuple[Node, ...],
+    columns: ChangeColumns,
+    verdict: Verdict,
+    *,
+    is_open: bool,
 ) -> tuple[TreeRow, ...]:
     """Return these nodes as rows: of those inside an open one, the first is open, too."""
     return tuple(
-        _row(tree, node, verdict, is_open=is_open and place == 0)
+        _row(tree, node, columns, verdict, is_open=is_open and place == 0)
         for place, node in enumerate(nodes)
     )
 
 
-def _row(tree: ModelTree, node: Node, verdict: Verdict, *, is_open: bool) -> TreeRow:
-    (before_ns, after_ns), change_ns = tree.times_ns(node), tree.change_ns(node)
-    before, after = units.durations_apart(
-        before_ns, after_ns, change_ns if tree.has_changes else None
-    )
+def _row(
+    tree: ModelTree, node: Node, columns: ChangeColumns, verdict: Verdict, *, is_open: bool
+) -> TreeRow:
+    before, after, change = columns.numbers(*tree.change_row(node))
     first, second = tree.executions(node)
     share = tree.share(node)
     return TreeRow(
         names=words.step_texts(tree, node),
         instances=words.instances_text(node),
         executions=_executions(first, second),
-        before=before if first else units.MISSING,
-        after=after if second else units.MISSING,
-        change=signed_duration(change_ns) if tree.has_changes else "",
+        before=before,
+        after=after,
+        change=change if tree.has_changes else "",
         share="" if share is None else unbroken(units.percent(share)),
-        kind=_kind(tree, change_ns, verdict),
+        kind=_kind(tree, tree.change_ns(node), verdict),
         is_open=is_open,
-        rows=_rows(tree, node.children, verdict, is_open=is_open),
+        rows=_rows(tree, node.children, columns, verdict, is_open=is_open),
     )
 
 

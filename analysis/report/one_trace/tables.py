@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -16,10 +16,12 @@ from fusescope.analysis.metrics.breakdown import by_operator, by_type
 from fusescope.analysis.operators.short_names import short_names
 from fusescope.analysis.report.tables import MAX_ROWS, Rows, parted
 from fusescope.analysis.report.text import known, unbroken, with_shown_shares
+from fusescope.analysis.units import Column, column_of
 
 _NAME_CHARS = 60
 _TYPE_CHARS = 32
 _SHAPE_CHARS = 44
+_TIMES = ("per_run_ns", "min_ns", "mean_ns", "max_ns")
 
 
 @dataclass(frozen=True)
@@ -59,14 +61,23 @@ def _rows(table: pd.DataFrame, named: str) -> Rows[TimedRow]:
     shown = with_shown_shares(table).sort_values("per_run_ns", ascending=False, kind="stable")
     first = shown.head(MAX_ROWS)
     names = short_names(first[named].astype(str), _NAME_CHARS)
+    columns = {name: column_of(first[name].astype(float)) for name in _TIMES}
     rows = [
-        _row(names, named, int(at), record)
+        _row(names, named, int(at), record, columns)
         for at, record in zip(first.index, first.to_dict("records"), strict=True)
     ]
-    return parted(rows, len(table))
+    in_units = {name: column.unit for name, column in columns.items()}
+    return replace(parted(rows, len(table)), units=in_units)
 
 
-def _row(names: Mapping[str, str], named: str, at: int, record: dict[Any, Any]) -> TimedRow:
+def _row(
+    names: Mapping[str, str],
+    named: str,
+    at: int,
+    record: dict[Any, Any],
+    columns: Mapping[str, Column],
+) -> TimedRow:
+    total, minimum, mean, largest = (columns[name].number(record[name]) for name in _TIMES)
     name = str(record[named])
     is_operator = named == "name"
     shapes = [_text(record.get(column)) for column in ("inputs", "outputs")] if is_operator else []
@@ -79,10 +90,10 @@ def _row(names: Mapping[str, str], named: str, at: int, record: dict[Any, Any]) 
         shown_shapes=" → ".join(units.middle_cut(s, _SHAPE_CHARS) for s in shapes if s),
         provider=_text(record["provider"]),
         count=units.count(record["count"]),
-        total=units.duration(record["per_run_ns"]),
-        minimum=units.duration(record["min_ns"]),
-        mean=units.duration(record["mean_ns"]),
-        largest=units.duration(record["max_ns"]),
+        total=total,
+        minimum=minimum,
+        mean=mean,
+        largest=largest,
         share=_percent(record["share"]),
         utilisation=_percent(record.get("utilisation")),
     )

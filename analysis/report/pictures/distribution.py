@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fusescope.analysis import units
 from fusescope.analysis.axis import LogScale, Tick, log_time_ticks
 from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.timing.statistics import Statistic
@@ -52,6 +53,7 @@ class StripPlot:
     columns: tuple[Tick, ...]
     ticks: tuple[Tick, ...]
     rows: tuple[Row, ...]
+    times: units.Column  # of the times in rows
     in_blocks: bool
     line: Statistic
     is_profiled: bool
@@ -84,6 +86,9 @@ def strip_plot(comparison: Comparison) -> StripPlot | None:
         ),
         ticks=log_time_ticks(scale),
         rows=tuple(rows[:MAX_ROWS]),
+        times=units.column_of(
+            ns for row in rows[:MAX_ROWS] for ns in (*row.typical_ns, *row.largest_ns)
+        ),
         in_blocks=found.in_blocks,
         line=found.line,
         is_profiled=found.is_profiled,

@@ -12,6 +12,7 @@ from fusescope.analysis.compare.roofline import Dot, Line, Picture, roofline_pic
 from fusescope.analysis.messages import say
 from fusescope.analysis.operators.short_names import short_name
 from fusescope.analysis.report.text import unbroken
+from fusescope.analysis.units import Column, column_of
 from fusescope.analysis.wording.roofline import (
     attained,
     line_label,
@@ -83,6 +84,7 @@ class Roofline:
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
     rows: tuple[Row, ...]
+    unit: str  # of their times
     notes: tuple[str, ...]
     cut: int
     has_int8: bool
@@ -100,12 +102,14 @@ def roofline(comparison: Comparison) -> Roofline | None:
         for dot in [dot for dot in picture.dots if dot.side == side][:MAX_DRAWN]
     ]
     drawn.sort(key=lambda dot: -dot.share)  # small ones on top
+    times = column_of(dot.time_ns for dot in picture.dots[:TABLE_ROWS])
     return Roofline(
         marks=tuple(_mark(dot, across, up) for dot in drawn),
         roofs=tuple(_roof(line, picture, across, up) for line in picture.lines),
         x_ticks=decades(across, plain),
         y_ticks=decades(up, units.flop_rate),
-        rows=tuple(_row(dot) for dot in picture.dots[:TABLE_ROWS]),
+        rows=tuple(_row(dot, times) for dot in picture.dots[:TABLE_ROWS]),
+        unit=times.unit,
         notes=tuple(unbroken(note) for note in wording.roofline_notes(comparison.roofs, picture)),
         cut=len(picture.dots) - len(drawn),
         has_int8=any(dot.int8 for dot in drawn),
@@ -151,14 +155,14 @@ def _roof(line: Line, picture: Picture, across: LogScale, up: LogScale) -> Roof:
     )
 
 
-def _row(dot: Dot) -> Row:
+def _row(dot: Dot, times: Column) -> Row:
     known = dot.bound_share is not None
     return Row(
         side=0 if dot.side == "baseline" else 1,
         name=dot.name,
         shown_name=units.middle_cut(short_name(dot.name), _NAME_CHARS),
         op_type=units.middle_cut(short_name(dot.op_type), 32),
-        time=units.duration(dot.time_ns),
+        time=times.number(dot.time_ns),
         intensity=f"~{dot.intensity:.3g}",
         attained=f"~{attained(dot)}",
         share=f"~{units.percent(dot.bound_share)}" if known else units.MISSING,

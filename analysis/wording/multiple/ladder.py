@@ -8,6 +8,7 @@ from fusescope.analysis.compare.multiple.ladder import Gain, Ladder, LadderStep
 from fusescope.analysis.compare.multiple.rungs import StepCode
 from fusescope.analysis.compare.timing.verdict import VerdictOutcome
 from fusescope.analysis.messages import Message, Part, Said, listed, paragraph, passage, say
+from fusescope.analysis.units import Column
 from fusescope.analysis.wording.sentences import level_text
 from fusescope.analysis.wording.waterfall import Step, StepKind
 
@@ -216,11 +217,13 @@ def interval_head(ladder: Ladder) -> str:
     return say("{level} interval", level=level_text(1 - ladder.alpha))
 
 
-def interval_text(gain: Gain) -> str:
-    """The change that goes with a gain: '-17.1 ms to -11.2 ms'; '' without one."""
+def interval_text(gain: Gain, column: Column) -> str:
+    """The change that goes with a gain, in the unit of its column: '−17.1 to −11.2'; '' without
+    one."""
     if gain.low is None or gain.high is None:
         return ""
-    return say("{low:signed_duration} to {high:signed_duration}", low=-gain.high, high=-gain.low)
+    low, high = (column.number(-bound, signed=True) for bound in (gain.high, gain.low))
+    return say("{low} to {high}", low=low, high=high)
 
 
 _BASIS = Message(

@@ -22,6 +22,7 @@ from fusescope.analysis.text import clean_text
 from fusescope.analysis.wording import NO_MODULE, step
 from fusescope.analysis.wording.answer import answer_lines
 from fusescope.analysis.wording.quantities import MISSING
+from fusescope.app.cli.printing.heads import head_with_unit
 from fusescope.app.cli.printing.ladder import print_ladder
 from fusescope.app.cli.printing.ledger import print_ledger
 from fusescope.app.cli.printing.model_tree import print_model_tree
@@ -163,28 +164,31 @@ def _print_kinds(console: Console, comparison: Comparison, joined: pd.DataFrame,
     head, title = _KINDS[key]
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(head.text())
-    heads = [
-        head.text(side=side)
-        for side in _SIDES
-        for head in (Message("{side} count"), Message("{side} time"))
-    ]
-    for name in (*heads, *(["B - A"] if comparison.has_changes else [])):
-        table.add_column(name, justify="right")
     rows = joined.head(_TOP_ROWS).to_dict("records")
+    times = [
+        (known(row["per_run_ns_baseline"]), known(row["per_run_ns_candidate"]),
+         known(row["delta_ns"]))
+        for row in rows
+    ]  # fmt: skip
+    columns = units.change_columns(times)
+    for side in _SIDES:
+        table.add_column(say("{side} count", side=side), justify="right")
+        table.add_column(
+            head_with_unit(say("{side} time", side=side), columns.unit), justify="right"
+        )
+    if comparison.has_changes:
+        table.add_column(head_with_unit("B - A", columns.unit), justify="right")
     kernels = (str(row[key]) for row in rows if library_kernel(str(row[key])))
     shown = short_names(kernels, _KERNEL_CHARS)
-    for row in rows:
-        change = known(row["delta_ns"])
-        before, after = units.durations_apart(
-            known(row["per_run_ns_baseline"]), known(row["per_run_ns_candidate"]), change
-        )
+    for row, found in zip(rows, times, strict=True):
+        before, after, change = columns.numbers(*found)
         table.add_row(
             shown.get(str(row[key]), str(row[key])),
             units.count(known(row["count_baseline"])),
             before,
             units.count(known(row["count_candidate"])),
             after,
-            *([units.duration(change, signed=True)] if comparison.has_changes else []),
+            *([change] if comparison.has_changes else []),
         )
     told = title.text(per=wording.per_text(comparison), order=wording.order_text(comparison))
     console.print(f"\n{told}", style="bold")
@@ -197,19 +201,22 @@ def _print_modules(console: Console, comparison: Comparison) -> None:
     if rows.empty:
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
+    shown = rows.head(_TOP_ROWS).to_dict("records")
+    times = [
+        (known(row["before_ns"]), known(row["after_ns"]), 0.0 - (known(row["gain_ns"]) or 0.0))
+        for row in shown
+    ]
+    columns = units.change_columns(times)
     table.add_column(say("module"))
-    for name in (say("groups"), say("baseline"), say("candidate"), say("change")):
-        table.add_column(name, justify="right")
-    for row in rows.head(_TOP_ROWS).to_dict("records"):
-        gain = known(row["gain_ns"])
-        before, after = units.durations_apart(known(row["before_ns"]), known(row["after_ns"]), gain)
+    table.add_column(say("groups"), justify="right")
+    for head in (say("baseline"), say("candidate"), say("change")):
+        table.add_column(head_with_unit(head, columns.unit), justify="right")
+    for row, found in zip(shown, times, strict=True):
         name = clean_text(str(row["module"]), 60) or NO_MODULE.text()
         table.add_row(
             name,
             units.count(row["groups"]),
-            before,
-            after,
-            units.duration(-(gain or 0.0), signed=True),
+            *columns.numbers(*found),
         )
     console.print(f"\n{say('Modules of the model, largest change first')}", style="bold")
     console.print(table)

@@ -14,6 +14,7 @@ from fusescope.analysis.fleet.versus import Versus
 from fusescope.analysis.messages import Part, say
 from fusescope.analysis.operators.short_names import short_names
 from fusescope.analysis.text import clean_text
+from fusescope.analysis.units import Column
 from fusescope.analysis.wording.fleet.bases import BASES, PARTS, TITLES, Question
 from fusescope.analysis.wording.fleet.sentences import (
     KINDS,
@@ -22,6 +23,7 @@ from fusescope.analysis.wording.fleet.sentences import (
     state_sentences,
 )
 from fusescope.analysis.wording.fleet.versus import versus_sentences
+from fusescope.app.cli.printing.heads import head_with_unit
 
 _CHARS = 1200  # of a line: names in it come from files
 _NAME_CHARS = 48
@@ -79,24 +81,29 @@ def _table(*columns: str, left: int = 1) -> Table:
     return table
 
 
+def _columns(rows: Sequence[object], names: Sequence[str]) -> dict[str, Column]:
+    """Return the column of each of these times of the rows."""
+    return {name: units.column_of(getattr(row, name) for row in rows) for name in names}
+
+
 def _splits(console: Console, found: Examined) -> None:
     """By stage, and the ranks whose parts are furthest from their stage."""
     if not found.by_stage:
         return
     _title(console, "split")
     names = ("step_ns", "computing_ns", "uncovered_ns", "free_ns")
-    table = _table(
-        say("pipeline stage"), say("ranks"), *(PARTS[name].text() for name in names), left=2
-    )
+    told = {slow.rank for slow in found.slow} | {one.rank for one in found.stages.differing}
+    ranks_told = [split for split in found.by_rank if split.rank in told]
+    times = _columns([*found.by_stage, *ranks_told], names)
+    heads = (head_with_unit(PARTS[name].text(), times[name].unit) for name in names)
+    table = _table(say("pipeline stage"), say("ranks"), *heads, left=2)
     for split in found.by_stage:
         ranks = [rank for rank, stage in found.stages.of.items() if stage == split.stage]
-        cells = [units.duration(getattr(split, name)) for name in names]
+        cells = [times[name].number(getattr(split, name)) for name in names]
         table.add_row(str(split.stage), ranks_text(ranks), *cells)
-    told = {slow.rank for slow in found.slow} | {one.rank for one in found.stages.differing}
-    for split in found.by_rank:
-        if split.rank in told:
-            cells = [units.duration(getattr(split, name)) for name in names]
-            table.add_row("", say("rank {rank}", rank=split.rank), *cells)
+    for split in ranks_told:
+        cells = [times[name].number(getattr(split, name)) for name in names]
+        table.add_row("", say("rank {rank}", rank=split.rank), *cells)
     console.print(table)
     _basis(console, "split")
 
@@ -105,19 +112,25 @@ def _transfers(console: Console, found: Examined) -> None:
     if not found.transfers:
         return
     _title(console, "transfers")
+    shown = found.transfers[:_MAX_ROWS]
+    sizes = units.column_of((one.bytes for one in shown), units.BYTES)
+    times = _columns(shown, ("transfer_ns", "wait_ns", "skew_ns"))
+    heads = {"transfer_ns": say("transfer"), "wait_ns": say("waiting"), "skew_ns": say("skew")}
     table = _table(
-        say("collective"), say("ranks"), say("data"), say("process groups"), say("transfer"),
-        say("waiting"), say("skew"), say("bus bandwidth"),
-    )  # fmt: skip
-    for one in found.transfers[:_MAX_ROWS]:
+        say("collective"),
+        say("ranks"),
+        head_with_unit(say("data"), sizes.unit),
+        say("process groups"),
+        *(head_with_unit(head, times[name].unit) for name, head in heads.items()),
+        say("bus bandwidth"),
+    )
+    for one in shown:
         table.add_row(
             KINDS[one.kind].text(),
             units.count(one.size),
-            units.data_size(one.bytes),
+            sizes.number(one.bytes),
             units.count(one.groups),
-            units.duration(one.transfer_ns),
-            units.duration(one.wait_ns),
-            units.duration(one.skew_ns),
+            *(column.number(getattr(one, name)) for name, column in times.items()),
             units.bandwidth(one.bandwidth and one.bandwidth / 1e9),
         )
     console.print(table)
@@ -130,19 +143,23 @@ def _outliers(console: Console, found: Examined) -> None:
     _title(console, "outliers")
     shown = found.outliers[:_MAX_ROWS]
     names = short_names((one.name for one in shown), _NAME_CHARS)
+    calls = units.column_of(ns for one in shown for ns in (one.each_ns, one.median_ns))
+    steps = max(1, found.steps)
+    sums = units.column_of(one.total_ns / steps for one in shown)
     table = _table(
-        say("operator"), say("rank"), say("call"), say("median"), say("change"), say("deviations"),
-        say("in a step"),
+        say("operator"), say("rank"), head_with_unit(say("call"), calls.unit),
+        head_with_unit(say("median"), calls.unit), say("change"), say("deviations"),
+        head_with_unit(say("in a step"), sums.unit),
     )  # fmt: skip
     for one in shown:
         table.add_row(
             clean_text(names[one.name], _NAME_CHARS),
             str(one.rank),
-            units.duration(one.each_ns),
-            units.duration(one.median_ns),
+            calls.number(one.each_ns),
+            calls.number(one.median_ns),
             units.percent(one.change, signed=True),
             units.small_number(one.score),
-            units.duration(one.total_ns / max(1, found.steps), signed=True),
+            sums.number(one.total_ns / steps, signed=True),
         )
     console.print(table)
     _basis(console, "outliers")

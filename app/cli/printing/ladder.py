@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from rich.console import Console
 from rich.table import Table
 
@@ -12,6 +14,7 @@ from fusescope.analysis.compare.multiple.ladder import Ladder, ladder_of
 from fusescope.analysis.messages import Part, say
 from fusescope.analysis.text import clean_text
 from fusescope.analysis.wording.multiple import ladder as words
+from fusescope.app.cli.printing.heads import head_with_unit
 
 _CHARS = 1000
 
@@ -42,21 +45,26 @@ def _table(ladder: Ladder) -> Table:
     """A row for each rung, in the order in which they follow."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("variant"), no_wrap=True)
-    table.add_column(say("time"), justify="right", no_wrap=True)
+    reached = [ladder.first.time_ns, *(step.after.time_ns for step in ladder.steps)]
+    gains = [*(step.gain.value for step in ladder.steps), ladder.total.value]
+    ends = [*pairwise(reached), (reached[0], reached[-1])]
+    columns = units.change_columns([(*both, -gain) for both, gain in zip(ends, gains, strict=True)])
+    times, changes = columns.values, columns.changes
+    table.add_column(head_with_unit(say("time"), times.unit), justify="right", no_wrap=True)
     table.add_column(say("step"))
-    table.add_column(say("change"), justify="right", no_wrap=True)
-    table.add_column(words.interval_head(ladder), justify="right")
-    table.add_row(ladder.first.variant, units.duration(ladder.first.time_ns), "", "", "")
+    table.add_column(head_with_unit(say("change"), changes.unit), justify="right", no_wrap=True)
+    table.add_column(head_with_unit(words.interval_head(ladder), changes.unit), justify="right")
+    table.add_row(ladder.first.variant, times.number(ladder.first.time_ns), "", "", "")
     for step in ladder.steps:
         table.add_row(
             step.after.variant,
-            units.duration(step.after.time_ns),
+            times.number(step.after.time_ns),
             str(words.NAMES[step.code]),
-            units.duration(-step.gain.value, signed=True),
-            words.interval_text(step.gain),
+            changes.number(-step.gain.value, signed=True),
+            words.interval_text(step.gain, changes),
         )
-    total = units.duration(-ladder.total.value, signed=True)
-    table.add_row("", "", say("together"), total, words.interval_text(ladder.total))
+    total = changes.number(-ladder.total.value, signed=True)
+    table.add_row("", "", say("together"), total, words.interval_text(ladder.total, changes))
     return table
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -20,13 +21,17 @@ from fusescope.analysis.wording.fusion.apart import Apart, apart
 from fusescope.analysis.wording.fusion.became import becomes_text, originals_text
 from fusescope.analysis.wording.fusion.shares import shown_shares
 from fusescope.analysis.wording.fusion.terms import shown_terms, term_label
+from fusescope.app.cli.printing.heads import head_with_unit
 from fusescope.app.cli.printing.joined import print_joined
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TOP_PATTERNS = 6
 _KERNEL_CHARS = 44  # of which a library's kernel gets a short name
 TOP_MISSES = 3
 TOP_REASONS = 4
-_TIMES = ("before", "after", "gain")
+_TIMES = ("before", "after", "change")
 _HEADS = {
     "groups": Message("groups"),
     "before": Message("baseline"),
@@ -80,9 +85,11 @@ def _print_changes(console: Console, comparison: Comparison) -> None:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(overflow="fold")
     table.add_column(justify="right", no_wrap=True)
-    for step in explained_steps.steps_of(comparison):
+    steps = explained_steps.steps_of(comparison)
+    times = units.column_of(step.value_ns for step in steps)
+    for step in steps:
         is_total = step.kind == "total"
-        time = units.duration(step.value_ns, signed=not is_total)
+        time = times.text(step.value_ns, signed=not is_total)
         style = "bold" if is_total else None
         table.add_row(clean_text(step.label, 200), time, style=style)
     console.print(table)
@@ -95,17 +102,24 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
     columns = ("groups", "change") if is_narrow else tuple(_HEADS)
     if ledger.no_shares is not None:
         columns = tuple(name for name in columns if name != "share")
+    rows = ledger.patterns.head(TOP_PATTERNS).to_dict("records")
+    rest = ledger.patterns.iloc[TOP_PATTERNS:]
+    of_rest = _times(rest[["before_ns", "after_ns", "gain_ns"]].sum(min_count=1))
+    of_times = units.change_columns([*map(_times, rows), *([of_rest] if len(rest) else [])])
     for name in columns:
-        table.add_column(_HEADS[name].text(), justify="right", no_wrap=True)
+        head = _HEADS[name].text()
+        head = head_with_unit(head, of_times.unit) if name in _TIMES else head
+        table.add_column(head, justify="right", no_wrap=True)
 
     def add(label: str, **cells: str) -> None:
         table.add_row(label, *(cells.get(name, "") for name in columns))
 
-    def times(*found: float | None) -> dict[str, str]:
-        before, after = units.durations_apart(*found)
-        return {"before": before, "after": after, "change": _change(found[-1])}
+    def times(found: units.ChangeRow) -> dict[str, str]:
+        return dict(zip(_TIMES, of_times.numbers(*found), strict=True))
 
-    rows = ledger.patterns.head(TOP_PATTERNS).to_dict("records")
+    def shown_change(ns: float) -> str:
+        return of_times.changes.number(ns, signed=True)
+
     kernels = {
         kernel
         for row in rows
@@ -126,14 +140,13 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
         add(
             label,
             groups=units.count(row["groups"]),
-            **times(*(known(row[f"{name}_ns"]) for name in _TIMES)),
+            **times(_times(row)),
             share=units.percent(share),
         )
-    rest = ledger.patterns.iloc[TOP_PATTERNS:]
     if len(rest):
         more = say("{n:count} more pattern", "{n:count} more patterns", n=len(rest))
         told = {
-            **times(*(known(rest[f"{name}_ns"].sum(min_count=1)) for name in _TIMES)),
+            **times(of_rest),
             "share": units.percent(sum(share or 0.0 for share in shares[TOP_PATTERNS:])),
         }
         if not (rest[["before_ns", "after_ns"]] != 0).any(axis=None):  # nothing was measured
@@ -151,20 +164,18 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
         if name != "groups_ns":
             part = units.percent(term_shares.get(name))
             label = term_label(name, has_starts=sum_.has_starts).text()
-            add(label, change=_shown(change), share=part)
+            add(label, change=shown_change(change), share=part)
     time = wording.TIME_SOURCES[sum_.of]
     label = say("= {whole}, {time}", whole=whole_text(comparison), time=time)
-    add(label, change=_shown(sum_.whole_ns), share=units.percent(ledger.share(sum_.whole_ns)))
+    whole = units.percent(ledger.share(sum_.whole_ns))
+    add(label, change=shown_change(sum_.whole_ns), share=whole)
     return table
 
 
-def _shown(change_ns: float | None) -> str:
-    return units.duration(change_ns, signed=True)
-
-
-def _change(gain_ns: float | None) -> str:
-    """The change that goes with a gain."""
-    return _shown(None if gain_ns is None else -gain_ns)
+def _times(row: Mapping[Any, Any] | pd.Series) -> units.ChangeRow:
+    """Return the time before and after, and the change that goes with the gain."""
+    before, after, gain = (known(row[f"{name}_ns"]) for name in ("before", "after", "gain"))
+    return before, after, None if gain is None else -gain
 
 
 def _print_misses(console: Console, comparison: Comparison) -> None:

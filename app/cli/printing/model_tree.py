@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -13,6 +12,7 @@ from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.model_tree import ModelTree, Node, model_tree
 from fusescope.analysis.messages import paragraph, say
 from fusescope.analysis.text import clean_text
+from fusescope.app.cli.printing.heads import head_with_unit
 
 if TYPE_CHECKING:
     from fusescope.analysis.advice.explanation.model_tree import TracedTree
@@ -31,11 +31,16 @@ def print_model_tree(console: Console, comparison: Comparison) -> None:
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("part of the model"))
+    parts = list(tree.walk())
+    shown = [parts[place] for place in sorted(_largest(tree))]
+    times = [tree.change_row(node) for *_, node in shown]
+    columns = units.change_columns(times)
     heads = (say("baseline"), say("candidate"), *([say("change")] if tree.has_changes else []))
     for head in heads:
-        table.add_column(head, justify="right", no_wrap=True)
-    for cells in _lines(tree):
-        table.add_row(*cells)
+        table.add_column(head_with_unit(head, columns.unit), justify="right", no_wrap=True)
+    for (depth, _, node), found in zip(shown, times, strict=True):
+        name = "  " * depth + _name(tree, node, _NAME_CHARS)
+        table.add_row(name, *columns.numbers(*found)[: len(heads)])
     console.print(f"\n{words.title(tree.levels)}", style="bold")
     console.print(words.basis(tree))
     console.print(table)
@@ -50,14 +55,16 @@ def print_trace_tree(console: Console, traced: TracedTree | None) -> None:
     tree, most = traced.tree, traced.costliest
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("part of the model"))
-    for head in (say("executions"), say("time"), say("of operator time")):
-        table.add_column(head, justify="right", no_wrap=True)
     parts = list(tree.walk())
-    for place in sorted(_largest(tree)):
-        depth, _, node = parts[place]
+    shown = [parts[place] for place in sorted(_largest(tree))]
+    times = units.column_of(tree.times_ns(node)[0] for *_, node in shown)
+    of_time = head_with_unit(say("time"), times.unit)
+    for head in (say("executions"), of_time, say("of operator time")):
+        table.add_column(head, justify="right", no_wrap=True)
+    for depth, _, node in shown:
         share = units.percent(node.total_ns[0] / max(1, tree.total_ns[0]))
         executions = units.count(tree.executions(node)[0])
-        time = units.duration(tree.times_ns(node)[0])
+        time = times.number(tree.times_ns(node)[0])
         table.add_row("  " * depth + _name(tree, node, _NAME_CHARS_OF_ONE), executions, time, share)
     console.print(f"\n{words.title(tree.levels)}", style="bold")
     if most is not None:
@@ -73,24 +80,6 @@ def _name(tree: ModelTree, node: Node, chars: int) -> str:
 
     name = clean_text(" › ".join(words.step_texts(tree, node)), 1000)
     return f"{units.middle_cut(name, chars)} {words.instances_text(node)}".rstrip()
-
-
-def _lines(tree: ModelTree) -> Iterator[tuple[str, ...]]:
-    """Yield the cells of the largest parts, in the order of the tree."""
-    parts = list(tree.walk())
-    shown = _largest(tree)
-    for place, (depth, _, node) in enumerate(parts):
-        if place not in shown:
-            continue
-        (before_ns, after_ns), change_ns = tree.times_ns(node), tree.change_ns(node)
-        shown_ns = change_ns if tree.has_changes else None
-        before, after = units.durations_apart(before_ns, after_ns, shown_ns)
-        yield (
-            "  " * depth + _name(tree, node, _NAME_CHARS),
-            before if node.executions[0] else units.MISSING,
-            after if node.executions[1] else units.MISSING,
-            *([units.duration(change_ns, signed=True)] if tree.has_changes else []),
-        )
 
 
 def _largest(tree: ModelTree) -> set[int]:

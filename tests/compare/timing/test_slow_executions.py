@@ -141,7 +141,7 @@ def test_what_it_adds_is_a_term_under_its_name(interrupted: Comparison) -> None:
     table = ledger_table(interrupted)
     assert table is not None
     term = next(term for term in table.terms if term.label == "slow executions")
-    assert (term.text, term.note) == ("−833 µs", note)
+    assert (term.text, table.units.time, term.note) == ("−833.2", "µs", note)
     assert note in report_html(interrupted)
 
 
