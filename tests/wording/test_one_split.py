@@ -110,8 +110,8 @@ def test_a_rest_that_is_idle_time_is_called_so() -> None:
     assert not any(change.code == "idle" for change in found.changes)
     for parts in (rest_parts(found), unexplained_parts(found)):
         assert "".join(part.text for part in parts) == (
-            "No change accounts for −1.00 ms per step. It is idle time: 1.00 ms per step in the "
-            "baseline and 0 ns in the candidate, on average."
+            "The remaining −1.00 ms per step is idle time: 1.00 ms in the baseline and 0 ns in the "
+            "candidate, on average."
         )
     busy = replace(found, unit=replace(found.unit, before_ns=found.unit.before_ns + 9_000_000))
     assert "idle" not in "".join(part.text for part in rest_parts(busy))

@@ -58,9 +58,9 @@ _NAMES = Message(
 )
 _REST_FROM = 0.002  # of a unit, below which what is not told is not worth a sentence
 _REST = Message("No change accounts for {rest:signed_duration} {per}.")
-_IS_IDLE = Message(
-    "It is idle time: {before:duration} {per} in the baseline and {after:duration} in the "
-    "candidate, on average."
+_IDLE_REST = Message(
+    "The remaining {rest:signed_duration} {per} is idle time: {before:duration} in the baseline "
+    "and {after:duration} in the candidate, on average."
 )
 _LIKE = 0.1  # of what no change accounts for, up to which other idle time is the same time
 _SMALLER = Message(
@@ -178,7 +178,11 @@ def rest_parts(explanation: Explanation) -> tuple[Part, ...]:
     rest_ns = explanation.rest_ns
     if abs(smaller_ns + rest_ns) < _REST_FROM * unit.before_ns:
         return ()
-    message = _SMALLER_AND_REST if smaller and rest_ns else _SMALLER if smaller else _REST
+    idle = _idle_parts(explanation)
+    if idle and not smaller:
+        return idle
+    has_rest = rest_ns and not idle
+    message = _SMALLER_AND_REST if smaller and has_rest else _SMALLER if smaller else _REST
     told = message.parts(
         n=len(smaller),
         smaller=smaller_ns,
@@ -186,7 +190,7 @@ def rest_parts(explanation: Explanation) -> tuple[Part, ...]:
         ns=smaller_ns + rest_ns,
         per=per_unit(unit),
     )
-    return passage(told, _idle_parts(explanation))
+    return passage(told, idle)
 
 
 def unexplained_parts(explanation: Explanation) -> tuple[Part, ...]:
@@ -195,12 +199,12 @@ def unexplained_parts(explanation: Explanation) -> tuple[Part, ...]:
     unit, rest_ns = explanation.unit, explanation.rest_ns
     if abs(rest_ns) < _REST_FROM * unit.before_ns:
         return ()
-    return passage(_REST.parts(rest=rest_ns, per=per_unit(unit)), _idle_parts(explanation))
+    return _idle_parts(explanation) or _REST.parts(rest=rest_ns, per=per_unit(unit))
 
 
 def _idle_parts(explanation: Explanation) -> tuple[Part, ...]:
-    """Return that what no change accounts for is idle time, as in one step of few; none where it
-    is not, or where a change has idle time already."""
+    """Return what no change accounts for as idle time, as in one step of few; none where it is not,
+    or where a change has idle time already."""
     parts = [side.parts for side in explanation.sides or ()]
     if not all(parts) or any(change.code == "idle" for change in explanation.changes):
         return ()
@@ -208,7 +212,8 @@ def _idle_parts(explanation: Explanation) -> tuple[Part, ...]:
     rest_ns = explanation.rest_ns
     if not rest_ns or abs(after - before - rest_ns) > _LIKE * abs(rest_ns):
         return ()
-    return _IS_IDLE.parts(before=before, after=after, per=per_unit(explanation.unit))
+    per = per_unit(explanation.unit)
+    return _IDLE_REST.parts(rest=rest_ns, before=before, after=after, per=per)
 
 
 def smaller_changes(explanation: Explanation) -> list[Change]:
