@@ -153,13 +153,13 @@ def end_said(unit: UnitTimes) -> list[Said]:
 
 
 _TO_LAST_WITH_PAUSES = Message(
-    "A repetition lasts from its first kernel to its last here: not both files show what the host "
-    "does until the next one begins, on average {before:duration} later in the baseline and "
-    "{after:duration} in the candidate."
+    "A repetition ends with its last kernel here, since not both files show what the host does "
+    "after it. The next one begins {before:duration} later in the baseline and {after:duration} "
+    "later in the candidate, on average."
 )
 _TO_LAST = Message(
-    "A repetition lasts from its first kernel to its last here: not both files show what the host "
-    "does until the next one begins."
+    "A repetition ends with its last kernel here, since not both files show what the host does "
+    "after it."
 )
 _AS_PROFILED = Message(
     "That is as profiled; un-profiled runs, which the verdict compares, take {after:duration} "
