@@ -93,6 +93,9 @@ def test_what_the_engine_adds_to_a_group_is_said_beside_its_time() -> None:
     # Where the model has an operator of that kind there, it may be that one.
     of_model = (*original, Operator("a/Tile", "Tile"))
     assert said(replace_group(group, original=of_model)) == ""
+    # Both sides run it, so it is no part of the change.
+    of_both = (*CONV_GROUP.candidate, Operator("a/Expand", "Expand"))
+    assert said(replace_group(group, candidate=of_both)) == ""
     assert said(CONV_GROUP) == ""
 
 

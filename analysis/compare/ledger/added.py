@@ -18,7 +18,7 @@ _MOVING = ("data_movement", "copy", "cast", "layout")
 @dataclass(frozen=True)
 class Added:
     """Operators that a side runs for a group although no original of it does their kind of work,
-    in graph order, and their mean time in a run in ns, without slow executions."""
+    and the other side runs none such, in graph order, and their mean time in a run in ns, without slow executions."""
 
     operators: tuple[Operator, ...]
     ns: float
@@ -43,10 +43,13 @@ def _added(group: Group) -> tuple[Operator, ...]:
     if group.known_by not in _OF_GRAPHS or not group.original:
         return ()
     of_model = _classes(group.original)
+    of_both = {one.op_type for one in group.candidate}
     return tuple(
         one
         for one in group.baseline
-        if op_class(one.op_type) in _MOVING and op_class(one.op_type) not in of_model
+        if op_class(one.op_type) in _MOVING
+        and op_class(one.op_type) not in of_model
+        and one.op_type not in of_both
     )
 
 
