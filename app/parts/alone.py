@@ -23,6 +23,10 @@ from fusescope.app.parts.table import (
     text_of,
 )
 
+# Beside the box by which an operator is picked, the head of its duration takes more room than one
+# below two sides.
+_PICKED_WIDTH, _PICKED_CHARS = 200, 27
+
 
 def type_table(rows: pd.DataFrame, trace: Trace) -> Table:
     """The table of op types, from rows of `by_type`."""
@@ -42,7 +46,7 @@ def operator_table(rows: pd.DataFrame, trace: Trace) -> Table:
     page is wide, the others by choice."""
     table = Table(runs=_runs(trace))
     name = Message("Name of the operator in the graph.")
-    table.text(Head(Message("Name")), rows["name"], name, NAME_WIDTH, NAME_CHARS)
+    table.text(Head(Message("Name")), rows["name"], name, _PICKED_WIDTH, _PICKED_CHARS)
     kind, types = Message("Op type."), rows["op_type"]
     table.text(Head(Message("Type")), types, kind, TYPE_WIDTH, TYPE_CHARS, behind=True)
     beside = {figure.source: figure for figure in tables.OPERATOR_FIGURES}

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pandas.io.formats.style import Styler
 
-from fusescope.app.parts import ascend, panels, tables
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.app.parts import alone, ascend, panels, tables
 from fusescope.app.parts.heads import NO_HEAD, Head
 from fusescope.app.parts.table import (
     MAX_DRAWN,
@@ -23,6 +24,7 @@ from fusescope.app.parts.table import (
     width_of,
 )
 from fusescope.app.parts.tables import operator_table
+from tests.step_traces import Kernel, steps_of
 
 
 def frame() -> pd.DataFrame:
@@ -208,6 +210,15 @@ def test_a_figure_stands_beside_the_name_where_the_page_is_narrow() -> None:
     assert heads.index(("", "Type")) == 5, "behind both times, the change and the speedup"
     assert NAME_WIDTH <= 388 - 38 - 110
     assert list(made.frame.columns)[1][1] == "Type"
+
+
+def test_the_duration_of_one_trace_is_seen_whole_where_the_page_is_narrow() -> None:
+    """Of 388 px a box to pick takes 38, and the duration with its head 130."""
+    trace = steps_of([[Kernel("gemm", 10)]])
+    made = alone.operator_table(by_operator(trace), trace).arranged
+    name, duration = list(made.frame.columns)[:2]
+    assert (name, duration) == ("Name", "Duration per step, µs")
+    assert made.configs[0]["width"] <= 388 - 38 - 130
 
 
 def test_csv_has_one_line_of_heads_and_no_formula() -> None:
