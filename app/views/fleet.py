@@ -29,7 +29,7 @@ from fusescope.app.parts.fleet import keeping
 from fusescope.app.parts.heads import NO_HEAD, Head
 from fusescope.app.parts.start import opening
 from fusescope.app.parts.start.opening import Shows
-from fusescope.app.parts.table import NAME_WIDTH, Table, whole_height
+from fusescope.app.parts.table import NAME_CHARS, NAME_WIDTH, Table, whole_height, width_of
 from fusescope.app.parts.upload import files
 from fusescope.app.sources import fleets, kept_fleets, loading
 from fusescope.app.state.opened import Opened
@@ -39,7 +39,7 @@ MAX_ROWS = 12  # that are shown without scrolling
 _COMMANDS = "fusescope ingest traces/ --to ranks\nfusescope serve ranks"
 _NAME_CHARS = 60
 # Pixels; what is wrong stands beside its rank at 420, too.
-_RANK_WIDTH, _TOLD_WIDTH, _WAIT_WIDTH = 50, 250, 130
+_RANK_WIDTH, _TOLD_WIDTH, _WAIT_WIDTH, _LEAST_WIDTH = 50, 250, 130, 90
 _PARTS = ("step_ns", "computing_ns", "uncovered_ns", "free_ns")
 _HINT = Message("A click on a rank compares it with a rank of median computing time.")
 _HINT_STAGES = Message(
@@ -221,7 +221,8 @@ def _split(found: Examined) -> None:
     if found.stages.count > 1:
         _numbers(table, Head(Message("pipeline stage")), [split.stage for split in stages])
     ranks = [ranks_text([rank for rank in of if of[rank] == split.stage]) for split in stages]
-    table.text(Head(Message("ranks")), _column(ranks), "", "medium")
+    width = width_of(ranks, least=_LEAST_WIDTH, most=_TOLD_WIDTH)
+    table.text(Head(Message("ranks")), _column(ranks), "", width)
     for part in _PARTS:
         _times(table, PARTS[part], [getattr(split, part) for split in stages])
     _draw(table, "split")
@@ -233,7 +234,8 @@ def _links(found: Examined) -> None:
         return
     _title("transfers")
     kinds = [KINDS[one.kind].text() for one in shown]
-    table.text(Head(Message("collective")), _column(kinds), "", "medium")
+    width = width_of(kinds, least=_LEAST_WIDTH, most=_TOLD_WIDTH)
+    table.text(Head(Message("collective")), _column(kinds), "", width)
     _numbers(table, Head(Message("ranks")), [one.size for one in shown])
     sizes = _column([one.bytes for one in shown]) / 1e3
     table.number(NO_HEAD, Head(Message("data"), "kB"), sizes, "", "%.0f")
@@ -254,7 +256,7 @@ def _outliers(found: Examined) -> None:
     _title("outliers")
     names = short_names((one.name for one in shown), _NAME_CHARS)
     of_operators = _column([names[one.name] for one in shown])
-    table.text(Head(Message("operator")), of_operators, "", NAME_WIDTH)
+    table.text(Head(Message("operator")), of_operators, "", NAME_WIDTH, NAME_CHARS)
     _numbers(table, Head(Message("rank")), [one.rank for one in shown])
     _times(table, Message("call"), [one.each_ns for one in shown])
     _times(table, Message("median"), [one.median_ns for one in shown])

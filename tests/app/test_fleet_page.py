@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -68,6 +70,8 @@ def test_ranks_that_are_open_are_judged_without_a_store(tree: Path) -> None:
     assert table["what is wrong"].tolist() == ["others wait for it"] * 2
     assert "pipeline stage" not in table.columns, "there is one"
     assert table["longest wait"].tolist() == ["20.0 µs for rank 0", "70.0 µs for rank 1"]
+    numbers = [head for head in table.columns if re.search(", (ns|µs|ms)$", head)]
+    assert len(numbers) == 4 and set(table[numbers].dtypes) == {np.dtype(float)}, "they sort"
     [key] = [name for name in page.session_state._state.filtered_state if "fleet_ranks" in name]
     page.session_state[key] = {"selection": {"rows": [1], "columns": [], "cells": []}}
     page.run()

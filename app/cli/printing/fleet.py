@@ -122,7 +122,7 @@ def _transfers(console: Console, found: Examined) -> None:
         head_with_unit(say("data"), sizes.unit),
         say("process groups"),
         *(head_with_unit(head, times[name].unit) for name, head in heads.items()),
-        say("bus bandwidth"),
+        head_with_unit(say("bus bandwidth"), "GB/s"),
     )
     for one in shown:
         table.add_row(
@@ -131,7 +131,7 @@ def _transfers(console: Console, found: Examined) -> None:
             sizes.number(one.bytes),
             units.count(one.groups),
             *(column.number(getattr(one, name)) for name, column in times.items()),
-            units.bandwidth(one.bandwidth and one.bandwidth / 1e9),
+            units.three_digits(one.bandwidth and one.bandwidth / 1e9),
         )
     console.print(table)
     _basis(console, "transfers")
