@@ -18,7 +18,8 @@ _MOVING = ("data_movement", "copy", "cast", "layout")
 @dataclass(frozen=True)
 class Added:
     """Operators that a side runs for a group although no original of it does their kind of work,
-    and the other side runs none such, in graph order, and their mean time in a run in ns, without slow executions."""
+    and the other side runs none such, in graph order, and their mean time in a run in ns, without
+    slow executions."""
 
     operators: tuple[Operator, ...]
     ns: float
