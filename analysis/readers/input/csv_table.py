@@ -297,9 +297,9 @@ def _heads(keys: frozenset[str], groups: list[list[str]]) -> bool:
 
 def _keys(cells: Iterable[str]) -> frozenset[str]:
     """What the cells of a row may head, with their units and without."""
-    return frozenset(
-        key for cell in cells for key in (column_key(cell), column_key(name_and_unit(cell)[0]))
-    )
+    names = set(cells)
+    names |= {name_and_unit(cell)[0] for cell in names if cell.rstrip().endswith(")")}
+    return frozenset(map(column_key, names))
 
 
 def read_csv(source: Source, *heads: str | Sequence[str]) -> CsvTable:
