@@ -15,13 +15,17 @@ from fusescope.analysis.advice.finding import (
 )
 from fusescope.analysis.advice.kinds.absorbable import light_after_heavy
 from fusescope.analysis.advice.kinds.chains import light_chains
-from fusescope.analysis.advice.kinds.checkpointing import checkpointing
 from fusescope.analysis.advice.kinds.conversions import fallback, reorders, type_conversions
 from fusescope.analysis.advice.kinds.costly import costly_fusion
 from fusescope.analysis.advice.kinds.data_types import wide_types
 from fusescope.analysis.advice.kinds.dynamic import dynamic_dimensions
 from fusescope.analysis.advice.kinds.exposed import communication, copies
-from fusescope.analysis.advice.kinds.graphs import graph_growth, large_tensors, recomputed
+from fusescope.analysis.advice.kinds.graphs import (
+    checkpointing,
+    graph_growth,
+    large_tensors,
+    recomputed,
+)
 from fusescope.analysis.advice.kinds.host_idle import idle_by_host
 from fusescope.analysis.advice.kinds.host_waits import host_waits
 from fusescope.analysis.advice.kinds.idle import (

@@ -1,4 +1,4 @@
-"""Graphs: what the executed graph has that the model does not, and what it computes twice."""
+"""What the executed graph has that the model does not, and what is computed twice."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from fusescope.analysis.advice.finding import Finding
 from fusescope.analysis.advice.settings import is_of_engine, is_other_model
-from fusescope.analysis.advice.subject import Answer, Subject, shown
+from fusescope.analysis.advice.subject import MAX_NAMES, Answer, Subject, shown
 from fusescope.analysis.compare.groups.equivalence import duplicates, in_order
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.graph import Graph
@@ -105,6 +105,38 @@ def _in_several(subject: Subject) -> Answer:
         for member in own:
             inside.setdefault(member, set()).add(name)
     return subject.wasted("recomputed", again, {"operators": int(again.sum())})
+
+
+def checkpointing(subject: Subject) -> Answer:
+    """Kernels of the forward pass that run again for the backward pass take 2 % of the unit of
+    work, as the calls of the host around their launches say."""
+    if subject.trace.host is None or subject.side.experiment is not None:
+        return ()
+    from fusescope.analysis.advice.explanation import explain_trace
+
+    found = explain_trace(subject.trace)
+    again = (
+        next((one for one in found.savings if one.code == "recomputed"), None) if found else None
+    )
+    if found is None or again is None:
+        return ()
+    of_ns = float(found.unit.wall_ns)
+    names = tuple(dict.fromkeys(shown(one.name) for one in again.before))
+    return (
+        Finding(
+            "checkpointing",
+            values={
+                "executions": again.repeats,
+                "time_ns": float(again.ns),
+                "share": again.ns / of_ns,
+            },
+            at_most_ns=float(again.ns),
+            share=again.ns / of_ns,
+            of_ns=of_ns,
+            where="operators",
+            names=names[:MAX_NAMES],
+        ),
+    )
 
 
 def large_tensors(subject: Subject) -> Answer:
