@@ -118,8 +118,8 @@ def distribution(comparison: Comparison) -> Distribution | None:
         return None
     sides = (comparison.baseline, comparison.candidate)
     of_files = all(bool(side.files) for side in sides)
-    is_profiled = any(side.trace.sampled_runs.empty for side in sides)
-    in_blocks = of_files or (not is_profiled and any(side.trace.has_blocks for side in sides))
+    is_profiled = any(side.sampled_runs.empty for side in sides)
+    in_blocks = of_files or (not is_profiled and any(side.is_in_blocks for side in sides))
     paired = in_blocks and (are_paired(*sides) or are_neighbours(*sides))
     if in_blocks:
         columns = _block_columns(sides, paired)
@@ -138,16 +138,16 @@ def distribution(comparison: Comparison) -> Distribution | None:
 def distribution_of(side: Side) -> Distribution | None:
     """The distribution of one side by itself: its un-profiled runs, else its profiled ones. None
     where it has less than two runs, or none a time."""
-    is_profiled = side.trace.sampled_runs.empty
-    in_blocks = not is_profiled and side.trace.has_blocks
+    is_profiled = side.sampled_runs.empty
+    in_blocks = not is_profiled and side.is_in_blocks
     if in_blocks:
-        blocks = sorted(_strips(side.trace.sampled_runs).items())
+        blocks = sorted(_strips(side.sampled_runs).items())
         columns = [
             Column(str(block), f"block {block}", _with_roles(strips, "candidate", "candidate"))
             for block, strips in blocks
         ]
     else:
-        line: Statistic = "trimmed_mean" if side.trace.has_blocks else "mean"
+        line: Statistic = "trimmed_mean" if side.is_in_blocks else "mean"
         columns = _file_columns(side, "candidate", line, is_profiled)
     found = Distribution(tuple(columns), in_blocks, paired=False, is_profiled=is_profiled)
     many = sum(column.count("candidate") for column in columns) >= 2
@@ -157,10 +157,8 @@ def distribution_of(side: Side) -> Distribution | None:
 def _block_columns(sides: tuple[Side, Side], paired: bool) -> list[Column]:
     """A column per block: both sides in it where they were recorded together."""
     of_files = all(side.files for side in sides)
-    sampled = all(not side.trace.sampled_runs.empty for side in sides)
-    first, second = (
-        _strips(side.trace.sampled_runs if sampled else _profiled(side)) for side in sides
-    )
+    sampled = all(not side.sampled_runs.empty for side in sides)
+    first, second = (_strips(side.sampled_runs if sampled else _profiled(side)) for side in sides)
     as_baseline = {
         block: _with_roles(strips, "baseline", "baseline_copy") for block, strips in first.items()
     }
@@ -220,7 +218,7 @@ def _profiled(side: Side) -> pd.DataFrame:
 
 def _file_columns(side: Side, role: Role, line: Statistic, is_profiled: bool) -> list[Column]:
     """A column with the runs of a file, profiled or not; none of a file that marks none."""
-    runs = _profiled(side) if is_profiled else side.trace.sampled_runs
+    runs = _profiled(side) if is_profiled else side.sampled_runs
     if runs.empty:
         return []
     return [Column(side.name, side.name, (Strip(role, *_columns(runs), line),))]

@@ -11,8 +11,10 @@ from types import MappingProxyType
 from typing import Literal, TypeVar
 
 import numpy as np
+import pandas as pd
 
 from fusescope.analysis.compare.graphs.names_by_order import with_own_names_by_order
+from fusescope.analysis.compare.side import side_of_variant
 from fusescope.analysis.compare.timing.latency import log_times, time_source
 from fusescope.analysis.compare.timing.statistics import MIN_SAMPLES
 from fusescope.analysis.experiment import Experiment
@@ -184,6 +186,7 @@ def fields(value: Trace | Experiment) -> dict[str, bool]:
         found = {name: any(one[name] for one in each) for name in FIELDS}
         peaks = (variant.peak_memory_bytes for variant in value.record.variants)
         found["peak_memory"] = any(peak is not None for peak in peaks)
+        found["samples"] |= any(len(one) for one in _sampled(value))
         found["members"] |= bool(value.graphs)  # in the groups that follow from them
         return {**found, "graph": bool(value.graphs)}
     calls, operators = value.calls, value.operators
@@ -219,12 +222,16 @@ def answers(trace: Trace, experiment: Experiment | None = None) -> tuple[Answer,
     has_graph = experiment is not None and (trace.meta.variant or "") in experiment.graphs
     peak = experiment.record.peaks.gemm_flops_per_s if experiment else None
     has = fields(trace)
+    sampled = trace.sampled_runs
+    if experiment is not None and variant is not None:
+        sampled = side_of_variant(experiment, variant.name).sampled_runs
+        has["samples"] = not sampled.empty
     named = hardware_counters(trace)
     shown, more = ", ".join(named[:_MAX_NAMED]), max(0, len(named) - _MAX_NAMED)
     memory = variant is not None and variant.peak_memory_bytes is not None
     made = (
-        _latency(trace, has),
-        _verdict(trace, has),
+        _latency(trace, has, sampled),
+        _verdict(trace, has, sampled),
         _small_ops(trace, has),
         _short_ops(trace),
         _gap(trace, has),
@@ -254,22 +261,27 @@ def _either(figure: FigureCode, available: bool, code: AnswerCode, needs: str) -
     return Answer(figure, available, code) if available else Answer(figure, False, "missing", needs)
 
 
-def _latency(trace: Trace, has: Mapping[str, bool]) -> Answer:
+def _sampled(experiment: Experiment) -> list[pd.DataFrame]:
+    """The un-profiled runs of every variant."""
+    return [side_of_variant(experiment, name).sampled_runs for name in experiment.traces]
+
+
+def _latency(trace: Trace, has: Mapping[str, bool], sampled: pd.DataFrame) -> Answer:
     if has["samples"]:
-        blocks = trace.sampled_runs["block"].dropna().nunique()
-        values: dict[str, Value] = {"runs": len(trace.sampled_runs), "blocks": int(blocks)}
+        blocks = sampled["block"].dropna().nunique()
+        values: dict[str, Value] = {"runs": len(sampled), "blocks": int(blocks)}
         return Answer("latency", True, "samples", values=values)
     if has["runs"]:
         return Answer("latency", True, "runs", values={"runs": len(steady_runs(trace).runs)})
     return Answer("latency", False, "missing", "runs")
 
 
-def _verdict(trace: Trace, has: Mapping[str, bool]) -> Answer:
+def _verdict(trace: Trace, has: Mapping[str, bool], sampled: pd.DataFrame) -> Answer:
     if not has["samples"] and not has["runs"]:
         return Answer("verdict", False, "missing", "runs")
-    blocks = trace.sampled_runs["block"].nunique()
+    blocks = sampled["block"].nunique()
     is_one = not trace.meta.parts and blocks < 2  # blocks and files are processes
-    times = len(trace.sampled_runs) if is_one and has["samples"] else _blocks_or_runs(trace)
+    times = len(sampled) if is_one and has["samples"] else _blocks_or_runs(trace, sampled)
     values: dict[str, Value] = {"runs": times, "least": MIN_SAMPLES}
     if is_one and times >= MIN_SAMPLES:
         return Answer("verdict", True, "one_process", values=values)
@@ -278,7 +290,9 @@ def _verdict(trace: Trace, has: Mapping[str, bool]) -> Answer:
     )
 
 
-def _blocks_or_runs(trace: Trace) -> int:
+def _blocks_or_runs(trace: Trace, sampled: pd.DataFrame) -> int:
+    if not sampled.empty and trace.sampled_runs.empty:  # of a command
+        return int(sampled["block"].nunique())
     return len(trace.meta.parts) or len(log_times(trace, time_source(trace)))
 
 
@@ -392,6 +406,7 @@ def _of_experiment(experiment: Experiment) -> Examination:
         notes.append(Diagnostic("warning", "graph_not_shown", values=values))
     first = next(iter(experiment.traces.values()))
     found = _examination(first, experiment.traces, fields(experiment), tuple(worst), notes)
+    found = replace(found, samples=sum(map(len, _sampled(experiment))))
     if not untold:
         return found
     return replace(

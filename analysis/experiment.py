@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # at run time it would bring pandas into every worker that me
     from fusescope.analysis.trace import Diagnostic, Trace
 
 SCHEMA_VERSION = 1
+COMMAND = "command"  # in place of an engine, where a command of the user's own ran
 RECORD_NAME = "experiment.json"
 RELEASES_NAME = "releases.json"  # in its place in the other zip of ours: analysis/releases
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
@@ -57,10 +58,12 @@ class ModelInput(msgspec.Struct, frozen=True):
 class ModelFacts(msgspec.Struct, frozen=True):
     """The model. `sha256` covers the model file and its external data; of a model for torch or jax,
     the file, the weights and the inputs. `nodes` are those of the model file; for torch, of the
-    eager run; for jax, of its jaxpr. `opset` is that of an ONNX model."""
+    eager run; for jax, of its jaxpr. `opset` is that of an ONNX model. Of a command, `name` is its
+    script, `sha256` covers it and the files that it names, `nodes` is 0, and `batch` how many of
+    what it counts a sample is of."""
 
     name: str
-    source: Literal["zoo", "file"]
+    source: Literal["zoo", "file", "command"]
     sha256: str
     nodes: Whole
     opset: Whole | None
@@ -369,12 +372,29 @@ class Try(msgspec.Struct, frozen=True):
     refused: str = ""
 
 
+class CommandFacts(msgspec.Struct, frozen=True):
+    """A command of the user's own, in place of a model: its `line`, in which a `shell` ran it or
+    none. `time` is the wall time of a run, or what it `printed`; `found_by` is where that stands,
+    in `unit`, which `is_rate` or a time, and a sample is that of `samples_of` of what it counts.
+    `profiled`: the traces are of the runs that were timed, together, or of others, apart."""
+
+    line: str
+    time: Literal["wall", "printed"]
+    found_by: str
+    unit: str
+    samples_of: Positive
+    profiled: Literal["apart", "together"]
+    is_rate: bool = False
+    shell: bool = False
+
+
 class ExperimentRecord(msgspec.Struct, frozen=True):
     """experiment.json. `created` is ISO 8601 in UTC. `engine` is that of the baseline, and of every
     variant that names none. `own_fusions` is the file inside the zip that
     holds a list of OwnFusion, None where our own pass was not tried. `tries` are what the recording
     was made for, where it tries what findings ask for. In a report, `compared` are
-    the variants on its sides: baseline and candidate, or the one that is of this experiment."""
+    the variants on its sides: baseline and candidate, or the one that is of this experiment.
+    `command` is what ran in place of a model, None for a model."""
 
     schema_version: Whole
     fusescope_version: str
@@ -390,6 +410,7 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
     own_fusions: str | None = None
     tries: Annotated[tuple[Try, ...], msgspec.Meta(max_length=64)] = ()
     compared: Annotated[tuple[str, ...], msgspec.Meta(max_length=2)] = ()
+    command: CommandFacts | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from importlib import metadata
 from pathlib import Path
 
 import msgspec
@@ -32,8 +31,7 @@ from fusescope.collectors.jax import names as jax_names
 from fusescope.collectors.kernels.native import compiler
 from fusescope.collectors.mindspore import names as mindspore_names
 from fusescope.collectors.models import custom_ops
-from fusescope.collectors.progress import Progress
-from fusescope.collectors.recording import quiet, several
+from fusescope.collectors.recording import quiet, reporting, several
 from fusescope.collectors.recording.blocks import LOOKS, ROUNDS, WARMUP_ROUNDS
 from fusescope.collectors.recording.budget import Deadline
 from fusescope.collectors.recording.facts import model_facts
@@ -53,22 +51,6 @@ from fusescope.collectors.workers.pool import WorkerPool
 __all__ = ["OWN", "NothingTried", "Placement", "Recording", "record", "zoo_models"]
 
 _OWN_FUSIONS = "own_fusions.json"
-_BLOCK = Message("Block {block:count} of {planned:count}")
-_BLOCK_AT_MOST = Message("Block {block:count} of {planned:count} (at most {most:count})")
-_REPLACED = Message(
-    "{block}; {n:count} was replaced because the machine was busy",
-    "{block}; {n:count} were replaced because the machine was busy",
-)
-_WRITING = Message("Writing the experiment file")
-_STOPPED: Mapping[Stopped, Message] = {
-    "decided": Message("Decided after {complete:blocks}"),
-    "blocks": Message("Recorded {complete:blocks}"),
-    "seconds": Message("The time budget ended after {complete:blocks}"),
-    "interrupted": Message("Interrupted; kept {complete:blocks}"),
-}
-_LOADED = Message("{stopped}, {n:count} of them while the machine was busy")
-_RENAMED = Message("{stopped}. {asked:name} already exists, so this file is {file:name}.")
-
 Enough = Callable[[ExperimentRecord], bool]
 
 
@@ -275,7 +257,7 @@ class _Recorder:
     def write(self, path: Path, stopped: Stopped) -> Path:
         """Writes the experiment file and returns where it is."""
         series, trials = self.series, self._prepared.trials
-        self._on_progress(Progress("write", 0, 1, _WRITING, 0.0))
+        self._on_progress(reporting.OF_WRITING)
         result = self._record(stopped, load_after=machine.load())
         self._remember_quiet(stopped)
         model_graph = graph_json(trials.model_graph())
@@ -292,13 +274,7 @@ class _Recorder:
                 members[variant.not_fused] = files["not_fused"]
             members |= series.profiles(variant.name)[1]
         written = archive.write(path, result, members)
-        done = len(series.complete)
-        message = _STOPPED[stopped].of(complete=done)
-        if series.loaded:
-            message = _LOADED.of(stopped=message, n=series.loaded)
-        if written != path:
-            message = _RENAMED.of(stopped=message, asked=path.name, file=written.name)
-        self._on_progress(Progress("done", done, done, message, 0.0, str(written)))
+        self._on_progress(reporting.of_end(stopped, series, path, written))
         return written
 
     def _key(self) -> str:
@@ -369,7 +345,7 @@ class _Recorder:
         model = prepared.model
         return ExperimentRecord(
             schema_version=SCHEMA_VERSION,
-            fusescope_version=_version(),
+            fusescope_version=reporting.version(),
             created=prepared.started,
             model=model_facts(self._crew.name, model, is_built_in=prepared.plan.path is None),
             machine=msgspec.structs.replace(prepared.machine, load_after=load_after),
@@ -459,18 +435,4 @@ class _Recorder:
 
     def _report(self) -> None:
         """Between blocks only: a report while one runs would disturb it."""
-        series, done = self.series, len(self.series.complete)
-        most = series.looks[-1]
-        block = _BLOCK if series.look == most else _BLOCK_AT_MOST
-        message = block.of(block=done + 1, planned=series.look, most=most)
-        if series.replaced:
-            message = _REPLACED.of(block=message, n=series.replaced)
-        left = series.seconds_left()
-        self._on_progress(Progress("blocks", done, series.look, message, left))
-
-
-def _version() -> str:
-    try:
-        return metadata.version("fusescope")
-    except metadata.PackageNotFoundError:
-        return "source"
+        self._on_progress(reporting.of_blocks(self.series))

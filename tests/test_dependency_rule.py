@@ -155,6 +155,10 @@ ALLOWED = {
         *within("collectors", "jax.names mindspore.names openvino.names openvino.values releases"),
         *within("collectors", "torch.names variants workers zoo"),
     ),
+    "collectors.commands": (
+        *within("analysis", "errors messages text"),
+        *within("collectors", "recording.blocks workers"),
+    ),
     "collectors.tasks": (
         *within("analysis", "errors experiment graph"),
         *within("collectors", "derive errors fuse fusion models recording runtimes tensors"),
@@ -202,7 +206,8 @@ ALLOWED = {
         *within("app", "agents application fleet library recipes recording server sources store"),
         *within(
             "collectors",
-            "bisect environments files.publication fuse optimise progress record releases",
+            "bisect commands.private environments files.publication fuse optimise progress "
+            "record record_command releases",
         ),
         "collectors.zoo.catalogue",
         "collectors.torch.names",
@@ -222,6 +227,7 @@ FORBIDDEN = {
     "collectors.fuse": ("plotly", "streamlit", *ENGINES),
     "collectors.optimise": ("plotly", "streamlit", *ENGINES),
     "collectors.record": ("plotly", "streamlit", *ENGINES),
+    "collectors.record_command": ("plotly", "streamlit", *ENGINES),
     "collectors.zoo.catalogue": ("plotly", "streamlit", *ENGINES),
     "app": ENGINES,
 }
@@ -232,6 +238,7 @@ ENGINE_FREE = (
     "collectors.bisect",
     "collectors.optimise",
     "collectors.record",
+    "collectors.record_command",
     "collectors.zoo.catalogue",
     "collectors.fuse",
 )

@@ -155,7 +155,7 @@ def compare(
 def _with_names_by_order(baseline: Side, candidate: Side) -> tuple[Side, Side]:
     """Return both sides, kernels of replayed graphs with operators and modules that the order says;
     recordings know what their kernels stem from."""
-    if baseline.experiment is not None or candidate.experiment is not None:
+    if baseline.has_model or candidate.has_model:
         return baseline, candidate
     from fusescope.analysis.compare.graphs.names_by_order import with_names_by_order
 

@@ -48,7 +48,7 @@ def tau(assumptions: Assumptions, baseline: Side, candidate: Side) -> Quantity:
 def named_device(side: Side) -> DevicePeaks | None:
     """The product that a trace's device is by its name, with its public peaks; None of a
     recording, and for a name that is not that of one product."""
-    return device_peaks(side.trace.meta.device) if side.experiment is None else None
+    return None if side.has_model else device_peaks(side.trace.meta.device)
 
 
 def peak(assumptions: Assumptions, side: Side) -> Quantity:

@@ -37,9 +37,9 @@ _MAX_NAMED = 3
 def comparability(
     baseline: Side, candidate: Side, ranks: RankPair | None = None
 ) -> Iterator[Diagnostic]:
-    """Doubts about comparing two files; none for variants of one recording. Ranks of one job may
+    """Doubts about comparing two files; none for recordings of a model. Ranks of one job may
     communicate and run unlike one another."""
-    if baseline.experiment is not None and candidate.experiment is not None:
+    if baseline.has_model and candidate.has_model:
         return  # recorded by us, with all of this written down
     traces = (baseline.trace, candidate.trace)
     yield from _tools(*traces)

@@ -107,10 +107,12 @@ class Comparison:
 
     @cached_property
     def explanation(self) -> Explanation | None:
-        """What changed from trace to trace; None of recordings, whose groups are proven, and of a
-        side of several files."""
+        """What changed from trace to trace; None of recordings of a model, whose groups are proven,
+        and of a side of several files."""
         found = self.explained or explanation_of(self.baseline, self.candidate, self.ranks)
-        if found is None or self.verdict.of != "unprofiled_wall":
+        if found is None or self.verdict.of != self.ledger.reconciliation.of:
+            return found  # the times are those of other runs than the trace's
+        if self.verdict.of != "unprofiled_wall":
             return found
         return replace(found, unit=replace(found.unit, unprofiled_ns=self.verdict.times_ns))
 
@@ -133,7 +135,7 @@ class Comparison:
 
 def explanation_of(baseline: Side, candidate: Side, ranks: RankPair | None) -> Explanation | None:
     """Return what changed from trace to trace, as `Comparison.explanation`."""
-    if any(side.experiment is not None or side.files for side in (baseline, candidate)):
+    if any(side.has_model or side.files for side in (baseline, candidate)):
         return None
     from fusescope.analysis.compare.explanation import explain  # a third of what a comparison loads
 

@@ -26,6 +26,7 @@ from fusescope.analysis.compare.timing.verdict import (
     DRIFT_SPREAD,
     ONE_JOB,
     OTHER_WORK,
+    TIMED,
     Verdict,
     paired_verdict,
 )
@@ -71,6 +72,7 @@ def doubts(
         *_engines(baseline, candidate),
         *comparability(baseline, candidate, ranks),
         *_recording(baseline, candidate, verdict),
+        *_command(baseline, candidate),
         *_profiler(baseline, candidate, verdict, figures),
         *_profiled_headline(baseline, candidate, verdict, operators, fusion, ledger),
         *_accuracy(baseline, candidate, figures),
@@ -122,6 +124,8 @@ def _pairing(
         code = "paired_providers" if first.providers else code
         if len({first.environment_of(name) for name in first.names}) > 1:
             code = "paired_engines"
+        if first.command is not None:
+            code = "paired_command"
         fewest, most = first.rounds
         yield _note("info", code, blocks=verdict.samples[0], fewest=fewest, rounds=most)
         return
@@ -349,6 +353,26 @@ def _control(verdict: Verdict) -> Diagnostic | None:
     return _note("warning" if is_doubt else "info", "control", low=noise.low, high=noise.high)
 
 
+def _command(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
+    """What the times of a recorded command are, and of which runs its traces."""
+    records = [side.experiment.record for side in (baseline, candidate) if side.experiment]
+    for command in dict.fromkeys(one.command for one in records if one.command is not None):
+        yield _note(
+            "info",
+            "command_time",
+            is_wall=command.time == "wall",
+            place=clean_text(command.found_by, 80),
+            unit=clean_text(command.unit, 40),
+            is_rate=command.is_rate,
+            samples_of=command.samples_of,
+        )
+        is_together = command.profiled == "together"
+        yield _note(
+            "warning" if is_together else "info",
+            "command_profiled" if is_together else "command_traced",
+        )
+
+
 def _profiler(
     baseline: Side, candidate: Side, verdict: Verdict, figures: dict[str, Figure]
 ) -> Iterator[Diagnostic]:
@@ -382,7 +406,7 @@ def _profiled_headline(
     host is charged for its calls; nor where runs are not known, nor of one file on both sides, nor
     of two ranks of one job.
     """
-    if verdict.of == "unprofiled_wall" or verdict.reason in (*OTHER_WORK, *ONE_JOB):
+    if verdict.of in TIMED or verdict.reason in (*OTHER_WORK, *ONE_JOB):
         return
     if _same_file(baseline, candidate):
         return
@@ -573,7 +597,7 @@ def _attribution(
     for, and where it shows no change, nothing is said."""
     total = ledger.reconciliation
     sides = (baseline, candidate)
-    is_explained = not any(side.experiment is not None or side.files for side in sides)
+    is_explained = not any(side.has_model or side.files for side in sides)
     is_of_profiled = total.of != "unprofiled_wall"  # as explanations are
     if explained is not None and explained.outcome != "not_comparable" and is_of_profiled:
         yield from _unexplained(explained)
@@ -592,7 +616,12 @@ def _attribution(
             profiler_bias_ns=total.profiler_bias_ns,
             has_shares=ledger.no_shares is None,
         )
-    if total.delta_ns is not None and total.baseline_ns and verdict.latency_change is not None:
+    if (
+        total.of == verdict.of
+        and total.delta_ns is not None
+        and total.baseline_ns
+        and verdict.latency_change is not None
+    ):
         mean, typical = total.delta_ns / total.baseline_ns, verdict.latency_change
         if verdict.outcome != "cannot_tell" and abs(mean - typical) > _MUCH_APART * abs(typical):
             yield _note("warning", "mean_differs", mean=mean, typical=typical)

@@ -17,7 +17,7 @@ from fusescope.analysis.compare.timing.latency import (
     typical_cpu_ns,
     typical_ns,
 )
-from fusescope.analysis.compare.timing.verdict import Verdict
+from fusescope.analysis.compare.timing.verdict import TIMED, Verdict
 from fusescope.analysis.metrics.cache_use import CacheUse, cache_use, compiled_nodes
 from fusescope.analysis.metrics.counters import (
     MEASURES,
@@ -87,7 +87,7 @@ def figures(
     batches = [_batch(side) for side in sides]
     # A file that does not mark its runs may hold any number of them.
     counted = [
-        is_known and (verdict.of == "unprofiled_wall" or side.trace.has_runs)
+        is_known and (verdict.of in TIMED or side.trace.has_runs)
         for is_known, side in zip(known, sides, strict=True)
     ]
     rates = _where(
@@ -118,7 +118,11 @@ def figures(
         Figure("dispatch_gap", *_gaps(sides)),
         Figure(
             "profiler_inflation",
-            *_pair([profiler_inflation(side.trace) for side in sides], "factor", "no_samples"),
+            *_pair(
+                [profiler_inflation(side.trace) for side in sides],
+                "factor",
+                "no_samples" if sides[0].variant is None or sides[0].has_model else "other_runs",
+            ),
             kind="none",
         ),
         *_counter_figures(sides),
@@ -206,7 +210,7 @@ def _latencies(sides: tuple[Side, Side], verdict: Verdict) -> list[float | None]
     """The times whose ratio the verdict's speedup is; those of each side without a verdict."""
     if verdict.times_ns is not None:
         return list(verdict.times_ns)
-    if verdict.of == "unprofiled_wall":
+    if verdict.of in TIMED:
         return [unprofiled_ns(side) for side in sides]
     if are_of_mean_runs(*(side.trace for side in sides)):
         return [leading_ns(side.trace, verdict.of) for side in sides]
@@ -411,7 +415,9 @@ def _output_difference(baseline: Side, candidate: Side) -> Figure:
         difference = side.variant.output_difference if side.variant else None
         value: float | None = None
         reason: Reason = "not_recorded"
-        if side.experiment and side.label == side.experiment.record.settings.baseline:
+        if side.experiment is not None and not side.has_model:
+            value = None  # of a command nobody knows the outputs
+        elif side.experiment and side.label == side.experiment.record.settings.baseline:
             value = 0.0
         elif difference is not None:
             value = difference.relative

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+import pandas as pd
 from msgspec.structs import replace
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.experiment import Engine, Experiment, Peaks, VariantRecord
 from fusescope.analysis.graph import Graph
 from fusescope.analysis.operators.devices import runs_on_device
-from fusescope.analysis.trace import Diagnostic, Part, Trace
+from fusescope.analysis.trace import Diagnostic, Part, Trace, runs_frame
 
 if TYPE_CHECKING:
     from fusescope.analysis.ranks.pair import RankPair
@@ -43,6 +45,33 @@ class Side:
     def engine(self) -> Engine | None:
         """What ran it; None of a trace, which names its profiler."""
         return self.experiment.record.engine_of(self.label) if self.experiment else None
+
+    @property
+    def has_model(self) -> bool:
+        """Whether FuseScope ran a model for this side, so that its graph, its runs and the limits
+        of its machine are known; False of a trace, also of one that a recorded command wrote."""
+        return self.experiment is not None and self.experiment.record.command is None
+
+    @cached_property
+    def sampled_runs(self) -> pd.DataFrame:
+        """Un-profiled runs, as the trace has them; those of a command, which its trace, written in
+        another run, does not have."""
+        if self.variant is None or self.has_model:
+            return self.trace.sampled_runs
+        samples = self.variant.samples
+        return runs_frame(
+            run=range(len(samples.wall_ns)),
+            dur_ns=samples.wall_ns,
+            cpu_ns=samples.cpu_ns,
+            block=samples.block,
+            round=samples.round,
+            copy=samples.copy,
+        )
+
+    @property
+    def is_in_blocks(self) -> bool:
+        """Whether its runs are in blocks, so that it has a typical run."""
+        return self.trace.has_blocks or bool(self.sampled_runs["copy"].notna().any())
 
     @property
     def provider(self) -> str:
@@ -80,7 +109,7 @@ class Side:
     @property
     def times_kernels(self) -> bool:
         """Whether operators have the time of their kernels on a device, not one of the host."""
-        if self.variant is not None:
+        if self.variant is not None and self.has_model:
             lacks = any(note.code == "kernels_not_recorded" for note in self.trace.diagnostics)
             return self.variant.settings.get("kernel_times") == "device" and not lacks
         levels = self.trace.operators["level"]
@@ -92,7 +121,7 @@ class Side:
         for a variant with other threads than those the limits were measured with, or whose threads
         spin and theirs did not, and for one on a device: the processor was measured. Products were
         measured in float32, so of a model in another type they are not known."""
-        if self.experiment is None or self.is_on_device:
+        if self.experiment is None or not self.has_model or self.is_on_device:
             return None
         record = self.experiment.record
         threads = self.variant.settings.get("intra_op_threads") if self.variant else None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from fusescope.analysis.compare.choice import default_baseline
 from fusescope.analysis.compare.side import Side
 from fusescope.analysis.compare.timing.latency import leading_ns, run_times_ns
-from fusescope.analysis.compare.timing.verdict import TimeSource, paired_verdict
+from fusescope.analysis.compare.timing.samples import record_times
+from fusescope.analysis.compare.timing.statistics import trimmed_mean
+from fusescope.analysis.compare.timing.verdict import paired_verdict
 from fusescope.analysis.metrics.breakdown import by_operator
 from fusescope.analysis.metrics.device import copies_of
 from fusescope.analysis.metrics.small_ops import small_ops
@@ -44,12 +47,14 @@ def run_facts(side: Side) -> RunFacts:
     if side.trace.ends_early:
         return RunFacts(None, None, 0, None, None, 0.0, 0.0, 0, None)
     trace, table = side.trace, by_operator(side.trace)
-    of: TimeSource = "run_span" if trace.sampled_runs.empty else "unprofiled_wall"
+    counted = side.sampled_runs
     spans = run_spans(trace)["span_ns"].astype(float) if trace.has_runs else None
     return RunFacts(
         profiled_ns=None if spans is None or spans.empty else float(spans.mean()),
         run_ns=leading_ns(trace, "run_span") if trace.has_runs else None,
-        runs=len(run_times_ns(trace, of)),
+        runs=len(run_times_ns(trace, "run_span"))
+        if counted.empty
+        else int((~counted["warmup"]).sum()),
         unprofiled_ns=unprofiled_ns(side),
         beside=_beside(side),
         operators_ns=float(table["per_run_ns"].sum()),
@@ -76,13 +81,16 @@ def unprofiled_ns(side: Side) -> float | None:
     their ratio, which is paired inside blocks. Its own trimmed mean differs by what the noise of
     blocks leaves in it, and would be a second figure for the same time.
     """
-    if side.trace.sampled_runs.empty:
+    if side.sampled_runs.empty:
         return None
     baseline = _beside(side)
     if baseline is not None and side.experiment is not None:
         times = paired_verdict(side.experiment.record, baseline, side.label).times_ns
         if times is not None:
             return times[1]
+    if side.variant is not None and not side.has_model:
+        logs = record_times(side.variant).mean.to_numpy(dtype=float)
+        return math.exp(trimmed_mean(logs)) * 1e9 if len(logs) else None
     return leading_ns(side.trace, "unprofiled_wall")
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.timing.verdict import TIMED
 from fusescope.analysis.metrics.spans import run_spans
 from fusescope.analysis.metrics.step import shown_run
 
@@ -64,7 +65,7 @@ def totals(comparison: Comparison) -> tuple[Total, ...]:
                 *(_shown(side, is_told) for side, is_told in zip(sides, told, strict=True)),
             )
         )
-        if of == "unprofiled_wall":  # else it is the mean run
+        if of in TIMED:  # else it is the mean run
             found.append(Total("mean_profiled", *(_mean(table["span_ns"]) for table in spans)))
     if not of_files or of != "busy_union":
         found.append(Total("busy", *(_mean(table["busy_ns"]) for table in spans)))

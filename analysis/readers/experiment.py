@@ -38,6 +38,7 @@ from fusescope.analysis.readers.input.source import Source
 from fusescope.analysis.readers.onnxruntime.profile import ProfileTables
 from fusescope.analysis.readers.packed.tables import parse_trace
 from fusescope.analysis.readers.reader import ALWAYS, Reader
+from fusescope.analysis.readers.written import trace_of
 from fusescope.analysis.text import clean_text
 from fusescope.analysis.trace import Diagnostic, Meta, Trace, Value, runs_frame
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 # As experiment.json names the engines.
 TORCH, JAX, OPENVINO, MINDSPORE = "torch", "jax", "openvino", "mindspore"
+_PARTS_OF_PLACE = 3  # profiles/<variant>/<block>, below which lie the files of one profile
 _NO_SAMPLES = Samples([], [], [], [], [])
 _REASON = Message("{reason:name}")
 _Part = TypeVar("_Part")
@@ -143,11 +145,14 @@ def _trace(
     source: Source,
 ) -> Trace:
     if variant.tables is not None:
-        return _of_tables(archive, variant, variant.tables)
+        is_of_command = record.command is not None
+        return _of_tables(archive, variant, variant.tables, is_of_command=is_of_command)
     if not variant.profiles:
         raise FuseScopeError(
             "variant_unprofiled", where=RECORD_NAME, variant=clean_text(variant.name, 60)
         )
+    if record.command is not None:
+        return _command_trace(archive, variant, source)
     engine = record.engine_of(variant.name)
     meta = Meta(
         format=EXPERIMENT.name,
@@ -183,6 +188,23 @@ def _trace(
         calls=trace.calls,
         diagnostics=(*archive.taken_notes(), *trace.diagnostics),
     )
+
+
+def _command_trace(archive: _Archive, variant: VariantRecord, source: Source) -> Trace:
+    """The trace that a command wrote, by the reader of its format, under the name of the variant.
+    The times of its other runs are not in it: they need not be of what the trace calls a run."""
+    place = "/".join(variant.profiles[0].file.split("/")[:_PARTS_OF_PLACE]) + "/"
+    trace = trace_of(
+        [
+            Source(name.rpartition("/")[2], archive.read(name), archive.limits, path=name)
+            for name in archive.names(place)
+        ],
+        clean_text(place, 80),
+    )
+    meta = replace(
+        trace.meta, file_name=source.name, sha256=source.sha256, variant=variant.name, files=()
+    )
+    return replace(trace, meta=meta, others=())
 
 
 def _device(record: ExperimentRecord, variant: VariantRecord) -> str | None:
@@ -259,10 +281,13 @@ def _onnxruntime_trace(archive: _Archive, variant: VariantRecord, meta: Meta) ->
     return tables.trace(meta)
 
 
-def _of_tables(archive: _Archive, variant: VariantRecord, name: str) -> Trace:
+def _of_tables(
+    archive: _Archive, variant: VariantRecord, name: str, *, is_of_command: bool
+) -> Trace:
     """The trace of a variant in a report: FLOPs and samples are in its tables."""
     trace = parse_trace(archive.read(name), clean_text(name, 80), archive.limits)
-    if trace.meta.format != EXPERIMENT.name or trace.meta.variant != variant.name:
+    is_ours = trace.meta.format == EXPERIMENT.name or is_of_command
+    if not is_ours or trace.meta.variant != variant.name:
         raise ValueError(f"{clean_text(name, 80)} is of another variant")
     return trace
 
@@ -325,6 +350,10 @@ class _Archive:
         if self._left < 0:
             raise FuseScopeError("zip_understated")
         return data
+
+    def names(self, place: str) -> list[str]:
+        """Members below that place, in order."""
+        return sorted(name for name in self._infos if name.startswith(place) and name != place)
 
     def part(self, name: str | None, parse: Callable[[bytes, str], _Part]) -> _Part | None:
         """Member `name` as `parse` reads it; None with a note where it is missing or damaged.

@@ -27,7 +27,12 @@ from fusescope.analysis.trace import CALL_COLUMNS, Diagnostic, Trace
 Texts = Callable[[str], str]
 ShownT = TypeVar("ShownT", bound=Shown)
 NamedT = TypeVar("NamedT", HostWaits, Program, Stacks)
-_FREE = (("model", "name"), ("tries", "refused"))  # texts that are not names
+_FREE = (
+    ("model", "name"),
+    ("tries", "refused"),
+    ("command", "found_by"),
+    ("command", "unit"),
+)  # texts that are not names
 
 
 def replaced(value: Trace | Experiment, redaction: Replacement) -> Trace | Experiment:
@@ -252,7 +257,7 @@ def _record(record: ExperimentRecord, redaction: Replacement) -> ExperimentRecor
 def _walked(value: Any, redaction: Replacement, keys: tuple[str, ...]) -> Any:
     match value:
         case str():
-            if keys == ("settings", "command"):
+            if keys in (("settings", "command"), ("command", "line")):
                 return redaction.command(value)
             free = keys in _FREE or keys[:2] == ("variants", "settings")
             return redaction.text(value) if free else redaction.name(value)

@@ -12,7 +12,13 @@ from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.roofs import Roofs
 from fusescope.analysis.compare.side import Side
 from fusescope.analysis.compare.timing.latency import are_paired
-from fusescope.analysis.experiment import Cache, ExperimentRecord, Spread, VariantRecord
+from fusescope.analysis.experiment import (
+    Cache,
+    CommandFacts,
+    ExperimentRecord,
+    Spread,
+    VariantRecord,
+)
 from fusescope.analysis.job import Job
 from fusescope.analysis.messages import Message, listed, say
 from fusescope.analysis.quantity import Quantity
@@ -26,7 +32,12 @@ _STAMPED = ("onnxruntime",)
 
 Facts = tuple[tuple[str, str], ...]
 # Options whose value is NAME=…, where a / belongs to the name of a model's input.
-_NAMED_VALUES = ("--shape", "--input-range")
+# Their values are no paths, or were cut when they were recorded.
+_NAMED_VALUES = (
+    "--shape", "--input-range",
+    "--command", "--env", "--arg", "--names", "--trace", "--time", "--unit",
+    "--profile-env", "--profile-arg",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -195,6 +206,9 @@ def _record_groups(record: ExperimentRecord, with_paths: bool) -> Iterator[Group
         record.outcome,
     )
     name = model.name if with_paths else model_name(model)
+    if record.command is not None:
+        yield from _command_groups(record, record.command)
+        return
     yield Group(
         say("Model: {model:name}", model=name),
         (
@@ -245,6 +259,51 @@ def _record_groups(record: ExperimentRecord, with_paths: bool) -> Iterator[Group
             (say("rounds a block"), _rounds(record)),
             (say("planned looks"), say("after {blocks} blocks", blocks=looks)),
             (say("load average"), _load(machine.load_before, machine.load_after)),
+            (say("stopped"), _STOPPED[outcome.stopped].text()),
+        ),
+    )
+
+
+def _command_groups(record: ExperimentRecord, command: CommandFacts) -> Iterator[Group]:
+    """Those of a command, which has no model, no engine and no threads that are known."""
+    settings, outcome = record.settings, record.outcome
+    yield Group(
+        say("Command: {name:name}", name=record.model.name),
+        (
+            (say("command"), command.line),
+            ("SHA-256", record.model.sha256[:12]),
+            (
+                say("time"),
+                say("wall time of a run")
+                if command.time == "wall"
+                else say("printed, in {unit:name}: {place:name}",
+                         unit=command.unit, place=command.found_by),
+            ),
+            (
+                say("traces"),
+                say("of runs that were not timed")
+                if command.profiled == "apart"
+                else say("of the runs that were timed"),
+            ),
+        ),
+    )  # fmt: skip
+    yield Group(say("Machine"), tuple(_machine(record)))
+    fewest, most = record.rounds
+    runs = units.count(most)
+    if fewest != most:
+        runs = say("{fewest:count} to {most:count}", fewest=fewest, most=most)
+    load = _load(record.machine.load_before, record.machine.load_after)
+    looks = listed([units.count(look) for look in settings.looks])
+    yield Group(
+        say("Recording"),
+        (
+            (say("recorded"), recorded(record.created)),
+            (say("recorder"), f"FuseScope {record.fusescope_version}"),
+            (say("seed"), str(settings.seed)),
+            (say("blocks"), _blocks(record)),
+            (say("times of a variant in a block"), runs),
+            (say("planned looks"), say("after {blocks} blocks", blocks=looks)),
+            (say("load average"), load),
             (say("stopped"), _STOPPED[outcome.stopped].text()),
         ),
     )
@@ -380,7 +439,9 @@ def _settings(variant: VariantRecord, with_paths: bool) -> Iterator[tuple[str, s
     if variant.nodes is not None:
         yield say("operators in the graph"), units.count(variant.nodes)
     for name, value in sorted(variant.settings.items()):
-        yield name.replace("_", " "), str(value) if with_paths else last_part(str(value))
+        # A name in capitals is that of a variable in the environment of a command.
+        shown = name if name.isupper() else name.replace("_", " ")
+        yield shown, str(value) if with_paths else last_part(str(value))
     difference = variant.output_difference
     if difference is not None and difference.absolute is not None:
         yield say("output difference, absolute"), units.small_number(difference.absolute)

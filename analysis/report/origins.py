@@ -97,7 +97,7 @@ def origin_of(side: Side, *, is_alone: bool = False) -> Origin:
             "recorded {date}, {engine:name}, {cpu:name}",
             date=recorded(record.created),
             engine=f"{side.engine.name} {side.engine.version}"
-            if is_alone and side.engine is not None
+            if is_alone and side.engine is not None and record.command is None
             else engines_text(record),
             cpu=record.machine.cpu_model,
         )

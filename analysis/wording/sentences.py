@@ -12,7 +12,7 @@ from fusescope.analysis import units
 from fusescope.analysis.compare.comparison import Comparison, Figure
 from fusescope.analysis.compare.side import Role, Side, engines_differ
 from fusescope.analysis.compare.timing.latency import are_paired
-from fusescope.analysis.compare.timing.verdict import Pairing, Verdict, VerdictReason
+from fusescope.analysis.compare.timing.verdict import TIMED, Pairing, Verdict, VerdictReason
 from fusescope.analysis.experiment import ExperimentRecord
 from fusescope.analysis.messages import Message, Part, Shown, listed, paragraph, passage, say
 from fusescope.analysis.quantity import Quantity
@@ -215,6 +215,8 @@ _FILES = Message("{n:count} file: {names:name}", "{n:count} files: {names:name}"
 
 def engines_text(record: ExperimentRecord) -> str:
     """What ran the variants of a recording: 'onnxruntime 1.31.1 and openvino 2026.4.1'."""
+    if record.command is not None:
+        return say("the command {name:name}", name=record.model.name)
     return listed(list(dict.fromkeys(f"{one.name} {one.version}" for one in record.engines)))
 
 
@@ -304,9 +306,10 @@ def next_step(verdict: Verdict) -> str:
     if verdict.pairing != "blocks":
         return say("More runs on a quiet machine show smaller changes.")
     blocks = max(_ALL_BLOCKS, 2 * min(verdict.samples))
+    of = "MODEL" if verdict.of == "unprofiled_wall" else "--command '…'"
     return say(
         "More blocks on a quiet machine show smaller changes: {command}",
-        command=f"fusescope collect MODEL --blocks {blocks}",
+        command=f"fusescope collect {of} --blocks {blocks}",
     )
 
 
@@ -477,7 +480,7 @@ def gap_statistic(comparison: Comparison) -> str:
     pairs = ((gap.baseline, latency.baseline), (gap.candidate, latency.candidate))
     if not any((g.value or 0.0) > (t.value or math.inf) for g, t in pairs):
         return mean_text(comparison)
-    if comparison.verdict.of == "unprofiled_wall":
+    if comparison.verdict.of in TIMED:
         return say("mean per profiled run, which takes longer than an un-profiled one")
     return say("mean per run, including slow runs; latency is that of the typical run")
 
@@ -678,7 +681,7 @@ def basis_beside_others(comparison: Comparison, figure: Figure) -> str:
     they divide by, where one is un-profiled and others are of the profile."""
     basis, time = basis_text(figure), _TIMES_OF_UTILISATION.get(figure.code)
     is_known = figure.baseline.value is not None or figure.candidate.value is not None
-    if time is None or not is_known or comparison.verdict.of != "unprofiled_wall":
+    if time is None or not is_known or comparison.verdict.of not in TIMED:
         return basis
     return say("{basis}, {source}", basis=basis, source=time)
 

@@ -17,6 +17,7 @@ from fusescope.analysis.compare.step import (
     step_change,
     why_no_parts,
 )
+from fusescope.analysis.compare.timing.verdict import TIMED
 from fusescope.analysis.messages import Message, Part, listed, paragraph, say
 from fusescope.analysis.trace import RunWord
 from fusescope.analysis.work_units import run_word
@@ -183,7 +184,7 @@ def _against_verdict(comparison: Comparison) -> str:
     elsewhere."""
     before, after = mean_steps(comparison)
     verdict = comparison.verdict
-    if before is None or after is None or verdict.of != "unprofiled_wall":
+    if before is None or after is None or verdict.of not in TIMED:
         return ""
     changed_ns = after.span_ns - before.span_ns
     name = comparison.candidate.name

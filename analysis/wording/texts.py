@@ -536,6 +536,7 @@ REASONS: Mapping[Reason, Message] = {
     ),
     "kernels_missing": Message("the file lacks kernels of launched graphs"),
     "no_samples": Message("the file has no un-profiled runs"),
+    "other_runs": Message("a command's trace and its times need not be of the same runs"),
     "no_counter": Message("the file does not have this counter"),
     "no_such_operator": Message("no such operator ran"),
     "first_step": Message("nothing comes before it"),
@@ -648,6 +649,8 @@ TIME_SOURCES: Mapping[TimeSource, Message] = {
     "run_sum": Message("sum of operator times"),
     "busy_union": Message("union of operator times"),
     "kernel_sum": Message("sum of operator times"),
+    "command_wall": Message("wall time of the command"),
+    "command_printed": Message("time that the command prints"),
 }
 # The same at the beginning of a sentence.
 TIMES_FIRST: Mapping[TimeSource, Message] = {
@@ -656,4 +659,6 @@ TIMES_FIRST: Mapping[TimeSource, Message] = {
     "run_sum": Message("Sum of operator times"),
     "busy_union": Message("Union of operator times"),
     "kernel_sum": Message("Sum of operator times"),
+    "command_wall": Message("Wall time of the command"),
+    "command_printed": Message("Time that the command prints"),
 }

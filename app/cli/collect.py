@@ -8,14 +8,18 @@ from typing import Annotated
 
 import typer
 
+from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.messages import Said, say
+from fusescope.app.cli.recording import command_options, own_command
 from fusescope.app.cli.recording import run as recording_run
 from fusescope.app.cli.recording.command import typed_command
 from fusescope.app.recording import sweep as sweeping
 
 _Model = Annotated[
-    str,
-    typer.Argument(help="A built-in model (fusescope zoo lists them), or an ONNX file."),
+    str | None,
+    typer.Argument(
+        help="A built-in model (fusescope zoo lists them), or an ONNX file; none with --command."
+    ),
 ]
 _Backbone = Annotated[
     str | None, typer.Option(help="Backbone of deeplabv3plus: mobilenetv2 (default) or resnet50.")
@@ -127,7 +131,9 @@ _MemoryLimit = Annotated[
 _Timeout = Annotated[
     float | None,
     typer.Option(
-        metavar="SECONDS", help="Time limit for loading and trying one variant. Default: 300."
+        metavar="SECONDS",
+        help="Time limit for loading and trying one variant, 300 by default; for one run of a "
+        "command, 3600.",
     ),
 ]
 _Out = Annotated[
@@ -144,7 +150,7 @@ _ProgressJson = Annotated[
 
 
 def collect(
-    model: _Model,
+    model: _Model = None,
     backbone: _Backbone = None,
     runtime: _Runtime = "onnxruntime",
     variants: _Variants = None,
@@ -166,10 +172,75 @@ def collect(
     timeout: _Timeout = None,
     out: _Out = None,
     progress_json: _ProgressJson = False,
+    command: command_options.Command = None,
+    env: command_options.Env = None,
+    arg: command_options.Arg = None,
+    names: command_options.Names = None,
+    trace: command_options.Trace = None,
+    time: command_options.Time = None,
+    unit: command_options.Unit = None,
+    profile_env: command_options.ProfileEnv = None,
+    profile_arg: command_options.ProfileArg = None,
+    shell: command_options.Shell = False,
 ) -> None:
-    """Record a model's variants and write one experiment file."""
+    """Record a model's variants, or a command's, and write one experiment file."""
+    own_command.check_options(
+        command is not None,
+        {
+            "--backbone": backbone is not None,
+            "--runtime": runtime != "onnxruntime",
+            "--variants": variants is not None,
+            "--ablate": ablate,
+            "--batch": batch is not None,
+            "--threads": threads is not None,
+            "--spin": spin,
+            "--shape": bool(shape),
+            "--inputs": inputs is not None,
+            "--input-range": bool(input_range),
+            "--custom-op-library": custom_op_library is not None,
+            "--memory-limit": memory_limit is not None,
+        },
+        {
+            "--env": bool(env),
+            "--arg": bool(arg),
+            "--names": names is not None,
+            "--trace": trace is not None,
+            "--time": time is not None,
+            "--unit": unit is not None,
+            "--profile-env": bool(profile_env),
+            "--profile-arg": profile_arg is not None,
+            "--shell": shell,
+        },
+    )
+    if command is not None:
+        if model is not None:
+            raise FuseScopeError("command_and_model")
+        path = own_command.run(
+            command=command,
+            environment=tuple(env or ()),
+            arguments=tuple(arg or ()),
+            names=tuple(name.strip() for name in names.split(",")) if names else (),
+            baseline=baseline,
+            trace=trace or "",
+            time=time or "wall",
+            unit=unit or "",
+            profile_environment=tuple(profile_env or ()),
+            profile_arguments=profile_arg or "",
+            shell=shell,
+            out=out,
+            blocks=blocks,
+            rounds=rounds,
+            seconds=seconds,
+            seed=seed,
+            run_timeout=timeout,
+            progress_json=progress_json,
+        )
+        if not progress_json:
+            _print_next(path, "compare")
+        return
+    if model is None:
+        raise FuseScopeError("nothing_to_record")
     try:
-        from fusescope.analysis.errors import FuseScopeError
         from fusescope.app.recording.shapes import shape_of
         from fusescope.app.sources.model_files import read_models
         from fusescope.app.sources.rule_files import read_variants
@@ -183,16 +254,16 @@ def collect(
     if len(engines) > 1 and "" in engines:
         raise FuseScopeError("runtime_nameless", given=runtime[:60])
     runtime, engines = (OWN, engines) if len(engines) > 1 else ("".join(engines), ())
-    names = _names(variants, ablate, runtime, engines)
+    asked = _names(variants, ablate, runtime, engines)
     rules: dict[str, str] = {}
     models: dict[str, Path] = {}
     if runtime == OWN and not engines:
-        names, rules = read_variants(names)
-        names, models = read_models(names)
+        asked, rules = read_variants(asked)
+        asked, models = read_models(asked)
     recording = Recording(
         model=model if backbone is None else chosen(model, backbone).name,
         out=out,
-        variants=names,
+        variants=asked,
         ablate=ablate,
         baseline=baseline,
         batch=batches[0],
@@ -268,6 +339,4 @@ def _named(text: str, option: str, form: str) -> tuple[str, list[str]]:
 
 
 def _malformed(text: str, option: str, form: str) -> Exception:
-    from fusescope.analysis.errors import FuseScopeError
-
     return FuseScopeError("option_malformed", option=option, given=text[:60], form=form)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from fusescope.analysis.doctor import Examination
-    from fusescope.analysis.experiment import Experiment
+    from fusescope.analysis.experiment import Experiment, ExperimentRecord
     from fusescope.analysis.trace import Trace
 
 
@@ -68,24 +68,12 @@ def _print(value: Trace | Experiment, folder: str) -> None:
     from fusescope.analysis.doctor import examine
     from fusescope.analysis.experiment import Experiment
     from fusescope.analysis.text import display_name
-    from fusescope.analysis.wording import engines_text
     from fusescope.analysis.wording.doctor import recognised_sentence
 
     console = Console(highlight=False, markup=False, emoji=False)
     if isinstance(value, Experiment):
         record = value.record
-        console.print(
-            say(
-                "Experiment of {model:name}, recorded {date:name} with {engine:name} on "
-                "{cpu:name}: {threads:threads}, {blocks:blocks}.",
-                model=record.model.name,
-                date=record.created,
-                engine=engines_text(record),
-                cpu=record.machine.cpu_model,
-                threads=record.settings.threads,
-                blocks=record.outcome.blocks,
-            )
-        )
+        console.print(_experiment_text(record))
         for variant in record.variants:
             console.print(f"\n{variant.name}", style="bold")
             _print_trace(console, value.traces[variant.name])
@@ -106,6 +94,29 @@ def _print(value: Trace | Experiment, folder: str) -> None:
             _print_trace(console, trace)
         console.print()
     _print_doctor(console, examine(_measured(value)))
+
+
+def _experiment_text(record: ExperimentRecord) -> str:
+    from fusescope.analysis.wording import engines_text
+
+    if record.command is not None:
+        return say(
+            "Experiment of {engine:name}, recorded {date:name} on {cpu:name}: {blocks:blocks}.",
+            engine=engines_text(record),
+            date=record.created,
+            cpu=record.machine.cpu_model,
+            blocks=record.outcome.blocks,
+        )
+    return say(
+        "Experiment of {model:name}, recorded {date:name} with {engine:name} on "
+        "{cpu:name}: {threads:threads}, {blocks:blocks}.",
+        model=record.model.name,
+        date=record.created,
+        engine=engines_text(record),
+        cpu=record.machine.cpu_model,
+        threads=record.settings.threads,
+        blocks=record.outcome.blocks,
+    )
 
 
 def _measured(value: Trace | Experiment) -> Trace | Experiment:

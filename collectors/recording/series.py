@@ -131,9 +131,11 @@ class Series:
         folder.mkdir()
         started = time.monotonic()
         measured = self.measure(folder, self.attempts, self.rounds)
-        timed_ns = sum(sum(lane.wall_ns) for lane in measured.lanes)
+        timed_s = measured.rounds_s
+        if timed_s is None:
+            timed_s = sum(sum(lane.wall_ns) for lane in measured.lanes) / 1e9
         self.durations_s.append(time.monotonic() - started)
-        self.cost.learn(self.durations_s[-1], timed_ns / 1e9, self.rounds)
+        self.cost.learn(self.durations_s[-1], timed_s, self.rounds)
         if self._is_loaded(measured) and self._may_replace():
             self.replaced += 1
             shutil.rmtree(folder, ignore_errors=True)

@@ -463,7 +463,9 @@ class ProfiledRuns(msgspec.Struct, frozen=True):
 
 
 class BlockMeasured(msgspec.Struct, frozen=True):
-    """One block's runs."""
+    """One block's runs. `rounds_s` is what its rounds took, None where that is the sum of the times
+    of its runs."""
 
     lanes: list[LaneRuns]
     profiles: list[ProfiledRuns]
+    rounds_s: float | None = None

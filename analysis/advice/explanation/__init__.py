@@ -35,7 +35,7 @@ _SINGLE = 0.005  # of a unit: what one layer or one execution takes longer than 
 def explain_subject(subject: Subject) -> TraceExplanation | None:
     """Return what the trace of a side shows, with matrix products that could be faster; None as of
     `explain_trace`, and of a variant of a recording, whose findings say it."""
-    found = explain_trace(subject.trace) if subject.side.experiment is None else None
+    found = explain_trace(subject.trace) if not subject.side.has_model else None
     return None if found is None else _with(found, slow_products(subject, found.products))
 
 

@@ -31,7 +31,7 @@ def with_shared_detail(
     a type get that of the other side's operators of their name. Nothing else changes: neither
     times nor counts, and no shape is made up. Variants of one recording have the same detail.
     """
-    if baseline.experiment is not None and candidate.experiment is not None:
+    if baseline.has_model and candidate.has_model:
         return baseline, candidate, ()
     sides = [baseline, candidate]
     notes = []

@@ -46,7 +46,7 @@ def _distinct(side: Side) -> int:
 def _model(baseline: Side, candidate: Side) -> tuple[Graph | None, Diagnostic | None]:
     """The model that both sides ran, or why their graphs cannot be set beside each other."""
     sides = (("baseline", baseline), ("candidate", candidate))
-    if any(side.experiment is None for _, side in sides):
+    if not all(side.has_model for _, side in sides):
         return None, None
     if all(_names_originals(side) for _, side in sides):
         return None, None  # as with jax: the profiles have the programs

@@ -35,7 +35,7 @@ from fusescope.analysis.compare.ledger.ungrouped import ungrouped_of
 from fusescope.analysis.compare.side import Side
 from fusescope.analysis.compare.timing.latency import (
     are_neighbours,
-    are_paired,
+    are_profiled_together,
     time_source,
     uncontrolled,
 )
@@ -273,7 +273,7 @@ def candidate_times(baseline: Side, candidate: Side) -> RunTimes:
 
 def _common_blocks(baseline: Side, candidate: Side) -> list[int] | None:
     """Return the blocks that both sides have; None of sides that were not recorded together."""
-    together = are_paired(baseline, candidate) or are_neighbours(baseline, candidate)
+    together = are_profiled_together(baseline, candidate) or are_neighbours(baseline, candidate)
     return shared_blocks(baseline.trace, candidate.trace) if together else None
 
 

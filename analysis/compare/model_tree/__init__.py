@@ -16,7 +16,7 @@ def model_tree(comparison: Comparison) -> ModelTree | None:
     """Return the tree of a pair of traces; None of recordings, whose groups have their modules, and
     where a file has neither modules nor shapes, so that op types say as much."""
     sides = (comparison.baseline, comparison.candidate)
-    if any(side.experiment is not None for side in sides) or not modules(comparison.ledger).empty:
+    if any(side.has_model for side in sides) or not modules(comparison.ledger).empty:
         return None
     traces = (sides[0].trace, sides[1].trace)
     levels, (before, after) = located(*traces)

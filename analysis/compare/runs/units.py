@@ -47,4 +47,4 @@ def with_shared_runs(
 
 
 def _is_one_trace(side: Side) -> bool:
-    return side.experiment is None and not side.files
+    return not side.has_model and not side.files

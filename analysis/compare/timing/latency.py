@@ -44,6 +44,12 @@ def are_paired(baseline: Side, candidate: Side) -> bool:
     return first is not None and second is not None and first.sha256 == second.sha256
 
 
+def are_profiled_together(baseline: Side, candidate: Side) -> bool:
+    """True for two variants of one experiment whose profiles are of its blocks, too: not of a
+    command, which writes one trace a variant."""
+    return are_paired(baseline, candidate) and baseline.has_model
+
+
 def are_neighbours(baseline: Side, candidate: Side) -> bool:
     """True for two sides of several files that were recorded in pairs: file n of one side beside
     file n of the other."""
@@ -60,7 +66,8 @@ def order_of(baseline: Side, candidate: Side) -> FileOrder | None:
 
 def uncontrolled(baseline: Side, candidate: Side) -> float:
     """What the machine may add between the sides beyond their intervals, as ln of a ratio."""
-    if are_paired(baseline, candidate) or order_of(baseline, candidate) in _CONTROLLED:
+    together = are_profiled_together(baseline, candidate)
+    if together or order_of(baseline, candidate) in _CONTROLLED:
         return 0.0
     return DRIFT_SPREAD if all(map(_is_several, (baseline, candidate))) else PROCESS_SPREAD
 
@@ -133,7 +140,7 @@ def _processes(side: Side) -> int:
     """How many processes are behind the times of a side."""
     if side.files:
         return len(side.files)
-    return max(1, len(_wall_times(side.trace))) if side.experiment is not None else 1
+    return max(1, len(_wall_times(side.trace))) if side.has_model else 1
 
 
 def _is_several(side: Side) -> bool:

@@ -31,7 +31,12 @@ from fusescope.analysis.compare.timing.statistics import (
 from fusescope.analysis.experiment import ExperimentRecord
 from fusescope.analysis.trace import RunWord
 
-TimeSource = Literal["unprofiled_wall", "run_span", "run_sum", "busy_union", "kernel_sum"]
+# command_wall, command_printed: of a recorded command, whose traces need not be of the same runs.
+TimeSource = Literal[
+    "unprofiled_wall", "run_span", "run_sum", "busy_union", "kernel_sum",
+    "command_wall", "command_printed",
+]  # fmt: skip
+TIMED: frozenset[TimeSource] = frozenset(("unprofiled_wall", "command_wall", "command_printed"))
 # Why nothing can be told, and why the noise is not known.
 CannotTell = Literal[
     "no_times", "runs_unknown", "different_models", "different_phases", "within_noise",
@@ -194,7 +199,7 @@ def paired_verdict(record: ExperimentRecord, baseline: str, candidate: str) -> V
     verdict = Verdict(
         outcome=outcome,
         reason=reason,
-        of="unprofiled_wall",
+        of=_recorded_time(record),
         pairing="blocks",
         speedup=math.exp(-trimmed_mean(differences)) if len(differences) else None,
         times_ns=_paired_times(sides[0], differences),
@@ -210,6 +215,13 @@ def paired_verdict(record: ExperimentRecord, baseline: str, candidate: str) -> V
     )
     is_marked = any(record.variant(name).is_marked for name in (baseline, candidate))
     return without_change(verdict, "marked") if is_marked else verdict
+
+
+def _recorded_time(record: ExperimentRecord) -> TimeSource:
+    """What the samples of a recording are times of."""
+    if record.command is None:
+        return "unprofiled_wall"
+    return "command_wall" if record.command.time == "wall" else "command_printed"
 
 
 def unpaired_verdict(

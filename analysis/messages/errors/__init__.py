@@ -27,6 +27,7 @@ from fusescope.analysis.messages.errors.kept.sql import SQL, SqlError
 from fusescope.analysis.messages.errors.limits import LIMITS, LimitsError
 from fusescope.analysis.messages.errors.models import MODELS, ModelsError
 from fusescope.analysis.messages.errors.outputs import OUTPUTS, OutputsError
+from fusescope.analysis.messages.errors.own_commands import OWN_COMMANDS, OwnCommandsError
 from fusescope.analysis.messages.errors.recipes import RECIPES, RecipesError
 from fusescope.analysis.messages.errors.requests import REQUESTS, RequestsError
 from fusescope.analysis.messages.errors.rules import RULES, RulesError
@@ -56,6 +57,7 @@ ErrorCode = (
     | EnginesError
     | ModelsError
     | OutputsError
+    | OwnCommandsError
     | RequestsError
     | RulesError
     | RuntimesError
@@ -86,6 +88,7 @@ ERRORS: Mapping[ErrorCode, ErrorText] = dict(
         ENGINES.items(),
         MODELS.items(),
         OUTPUTS.items(),
+        OWN_COMMANDS.items(),
         REQUESTS.items(),
         RULES.items(),
         RUNTIMES.items(),

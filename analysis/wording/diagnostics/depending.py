@@ -28,6 +28,26 @@ _SPINNING = Message(
 _BOUNDARY_COST = Message("Each boundary costs about 40 to 100 µs, which is part of this change.")
 
 
+_WHOLE_RUN = Message("The time is the wall time of a run of the command, start and end included.")
+_PRINTED = Message("The time is what the command prints, in {unit:name}: {place:name}.")
+_OF_RATE = Message("Latency is {samples_of:count} ÷ that rate.")
+_TIMES_MANY = Message("Latency is {samples_of:count} × that time.")
+_OTHER_TIMES = Message(
+    "Where the time goes is told of the runs in the traces, whose times need not be these."
+)
+
+
+def command_time(note: Diagnostic) -> NoteText:
+    """Return what the times of a command are."""
+    if note.values.get("is_wall"):
+        return told(_WHOLE_RUN, _OTHER_TIMES)
+    if note.values.get("is_rate"):
+        return told(_PRINTED, _OF_RATE, _OTHER_TIMES)
+    if note.values.get("samples_of") != 1:
+        return told(_PRINTED, _TIMES_MANY, _OTHER_TIMES)
+    return told(_PRINTED, _OTHER_TIMES)
+
+
 _LESS_DETAIL = Message("The {on} was recorded with less detail than the other file.")
 _BY_ORDER = Message("Operators of {names:names} are told apart as there, by the order of calls.")
 _BY_NAME = Message("The types of {types:operators} are taken from there, by name.")

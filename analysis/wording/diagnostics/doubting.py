@@ -162,6 +162,24 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("There is nothing to compare."),
     ),
     "paired": depending.paired,
+    "paired_command": told(
+        Message("Both sides ran the same command on the same machine, by turns in random order."),
+        Message(
+            "They were recorded in {blocks:blocks}. In each, every variant ran in a process of its "
+            "own."
+        ),
+    ),
+    "command_time": depending.command_time,
+    "command_profiled": told(
+        Message("The timed runs also wrote the traces, so their times include profiling."),
+        Message(
+            "Where the command has a switch for it, record with --profile-env or --profile-arg: "
+            "then other runs are profiled."
+        ),
+    ),
+    "command_traced": told(
+        Message("The traces are of one more run of each variant, which was not timed."),
+    ),
     "paired_engines": told(
         Message("Both sides ran on the same machine with the same input."),
         Message(

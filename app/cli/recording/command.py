@@ -6,7 +6,12 @@ import shlex
 import sys
 from collections.abc import Sequence
 
+from fusescope.collectors.commands.private import without_private
+
 NAMED_TENSORS = ("--shape", "--input-range")  # their values are NAME=…
+_WHOLE = (*NAMED_TENSORS, "--names", "--trace", "--time", "--unit")  # whose values are no paths
+_LINES = ("--command", "--profile-arg")
+_SETTINGS = ("--env", "--arg", "--profile-env")
 _OF_VARIANTS = ("--variants", "--base", "--baseline", "--head", "--candidate")
 
 
@@ -16,8 +21,12 @@ def typed_command(arguments: Sequence[str] | None = None) -> str:
     kept = []
     for before, argument in zip(["", *words], words, strict=False):
         option, equals, value = argument.partition("=")
-        if before in NAMED_TENSORS or (equals and option in NAMED_TENSORS):
-            kept.append(argument)  # a '/' in there belongs to the name of a tensor
+        if before in _WHOLE or (equals and option in _WHOLE):
+            kept.append(argument)  # a '/' in there belongs to the name of a tensor, or to a rate
+        elif before in _LINES or before in _SETTINGS:
+            kept.append(without_private(argument, is_setting=before in _SETTINGS))
+        elif equals and (option in _LINES or option in _SETTINGS):
+            kept.append(f"{option}={without_private(value, is_setting=option in _SETTINGS)}")
         elif before in _OF_VARIANTS:
             kept.append(_variants(argument))
         elif option in _OF_VARIANTS and equals:

@@ -24,8 +24,13 @@ def run(recording: Recording, *, progress_json: bool = False) -> Path:
     interruption.heed()  # before anything is imported, which tries the temporary folder
     from fusescope.collectors.record import record
 
-    with _json_lines() if progress_json else _bar() as on_progress:
-        return record(recording, on_progress=on_progress, enough=_decided)
+    with showing(progress_json) as on_progress:
+        return record(recording, on_progress=on_progress, enough=is_decided)
+
+
+def showing(progress_json: bool) -> AbstractContextManager[OnProgress]:
+    """How far a recording is, as lines of JSON or as a bar."""
+    return _json_lines() if progress_json else _bar()
 
 
 def missing_package(error: ImportError, extra: str = "collect") -> FuseScopeError:
@@ -48,7 +53,8 @@ def relative(path: Path) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
-def _decided(experiment: ExperimentRecord) -> bool:
+def is_decided(experiment: ExperimentRecord) -> bool:
+    """Whether every comparison of a recording is settled."""
     from fusescope.analysis.compare.timing.verdict import decided
 
     return decided(experiment)
