@@ -44,11 +44,21 @@ from fusescope.collectors.releases import kept
 from fusescope.collectors.runtimes import optimizers, providers
 from fusescope.collectors.torch import names as torch_names
 from fusescope.collectors.workers import addressing, machine, worker
+from fusescope.collectors.workers.drawn import DTYPES, GivenInput
 from fusescope.collectors.workers.jobs import BlockJob, BlockMeasured
 from fusescope.collectors.workers.placement import Placement
 from fusescope.collectors.workers.pool import WorkerPool
 
-__all__ = ["OWN", "NothingTried", "Placement", "Recording", "record", "zoo_models"]
+__all__ = [
+    "DTYPES",
+    "OWN",
+    "GivenInput",
+    "NothingTried",
+    "Placement",
+    "Recording",
+    "record",
+    "zoo_models",
+]
 
 _OWN_FUSIONS = "own_fusions.json"
 Enough = Callable[[ExperimentRecord], bool]

@@ -105,6 +105,16 @@ _InputRange = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=LO,HI", help="Uniform random values for an input, in this range."),
 ]
+_Input = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        metavar="NAME=1,512:int64",
+        help="Shape and type (float32 if none) of an input that is drawn for the module that "
+        "FILE.py:FUNCTION returns, with --runtime torch: by the name of a parameter, or by its "
+        "place, from 0. ~512 is a dynamic dimension. --input-range sets its values.",
+    ),
+]
 _CustomOpLibrary = Annotated[
     Path | None,
     typer.Option(
@@ -166,6 +176,7 @@ def collect(
     shape: _Shape = None,
     inputs: _Inputs = None,
     input_range: _InputRange = None,
+    input_: _Input = None,
     custom_op_library: _CustomOpLibrary = None,
     dtype: _Dtype = "",
     memory_limit: _MemoryLimit = None,
@@ -197,6 +208,7 @@ def collect(
             "--shape": bool(shape),
             "--inputs": inputs is not None,
             "--input-range": bool(input_range),
+            "--input": bool(input_),
             "--custom-op-library": custom_op_library is not None,
             "--memory-limit": memory_limit is not None,
         },
@@ -241,6 +253,7 @@ def collect(
     if model is None:
         raise FuseScopeError("nothing_to_record")
     try:
+        from fusescope.app.recording.given import given_inputs
         from fusescope.app.recording.shapes import shape_of
         from fusescope.app.sources.model_files import read_models
         from fusescope.app.sources.rule_files import read_variants
@@ -260,6 +273,7 @@ def collect(
     if runtime == OWN and not engines:
         asked, rules = read_variants(asked)
         asked, models = read_models(asked)
+    ranges = dict(_range(text) for text in input_range or ())
     recording = Recording(
         model=model if backbone is None else chosen(model, backbone).name,
         out=out,
@@ -275,7 +289,8 @@ def collect(
         spin=spin,
         shapes=dict(shape_of(text) for text in shape or ()),
         inputs=inputs,
-        input_ranges=dict(_range(text) for text in input_range or ()),
+        input_ranges=ranges,
+        given=given_inputs(input_ or (), ranges),
         memory_bytes=recording_run.memory_bytes(memory_limit),
         run_timeout=Recording.run_timeout if timeout is None else timeout,
         rules=rules,

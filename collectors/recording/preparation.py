@@ -141,6 +141,7 @@ def prepare(
         drawing=_drawing(recording, model),
         compiled=str(folder / "compiled") if _compiles(recording) else "",
         placement=recording.placement,
+        given=recording.given,
     )
     settings = _translated(recording, settings, folder, pool, report)
     if recording.engine == OWN:

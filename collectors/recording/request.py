@@ -27,6 +27,7 @@ from fusescope.collectors.recording.blocks import PROFILED_ROUNDS
 from fusescope.collectors.torch import names as torch_names
 from fusescope.collectors.variants import Variant
 from fusescope.collectors.workers import machine
+from fusescope.collectors.workers.drawn import GivenInput
 from fusescope.collectors.workers.jobs import PrepareJob
 from fusescope.collectors.workers.placement import AS_IT_IS, Placement
 
@@ -80,7 +81,8 @@ class Recording:
     An environment of the user's is named behind its engine (`torch@nightly`).
     With `runtimes`, several engines, each of them runs variants of the ONNX model, which are called
     `<engine>:<variant>`; `runtime` says nothing then. Several environments of torch, jax or
-    mindspore also run a model of that engine. `placement` is the data type of the model.
+    mindspore also run a model of that engine. `placement` is the data type of the model,
+    `given` are inputs of a module for torch, in place of those that its function returns.
     """
 
     model: str
@@ -114,6 +116,7 @@ class Recording:
     runtime: str = OWN
     runtimes: tuple[str, ...] = ()
     placement: Placement = AS_IT_IS
+    given: tuple[GivenInput, ...] = ()
 
     @property
     def engine(self) -> str:
@@ -170,6 +173,8 @@ class Recording:
         if self.inputs is not None and not self.inputs.is_file():
             raise FuseScopeError("inputs_missing", where=str(self.inputs))
         baseline = self.baseline or baseline_of(found, self.runtimes)
+        if self.given and self.engine != "torch":
+            raise FuseScopeError("given_of_others", runtime=self.engine)
         if not takes_onnx(self.engine):
             return self._engine_plan(found, baseline)
         if zoo.find(self.model) is not None:
@@ -202,6 +207,7 @@ class Recording:
             allow_external_data=self.allow_external_data,
             expand_functions=variants.LIBRARY in plan.variants,
             placement=self.placement,
+            given=self.given,
         )
 
     def _variants(self) -> tuple[Variant, ...]:
@@ -246,11 +252,14 @@ class Recording:
             ("--batch", self.batch is not None),
             ("--shape", bool(self.shapes)),
             ("--inputs", self.inputs is not None),
-            ("--input-range", bool(self.input_ranges)),
+            ("--input-range", bool(self.input_ranges) and not self.given),
             ("--custom-op-library", self.custom_op_library is not None),
         ):
             if given:
                 raise FuseScopeError("option_of_onnx_only", option=option, runtime=self.engine)
+        lonely = sorted(set(self.input_ranges) - {one.name for one in self.given})
+        if lonely:
+            raise FuseScopeError("range_of_no_input", input=lonely[0][:60])
         if self.ablate and self.engine == "jax":
             raise FuseScopeError("jax_no_ablation")
         if self.ablate and self.engine == "mindspore":

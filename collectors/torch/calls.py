@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from fusescope.collectors.torch.launchers import is_launcher, roles_of
+from fusescope.collectors.torch.trees import tensors_of
 
 _HANDLE = re.compile(r"# \[Provenance debug handles\] (.+):(\d+)\s*$", re.MULTILINE)
 _SIGNATURE = re.compile(
@@ -302,9 +303,3 @@ def _writes_in_place(real: Callable[..., Any]) -> bool:
     return schema is not None and any(
         value.alias_info is not None and value.alias_info.is_write for value in schema.returns
     )
-
-
-def tensors_of(tree: Any) -> list[torch.Tensor]:
-    """Every tensor in nested tuples, lists and dictionaries."""
-    leaves = torch.utils._pytree.tree_leaves(tree)
-    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]

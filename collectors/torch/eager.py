@@ -18,8 +18,9 @@ import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from fusescope.collectors.torch.calls import BETWEEN, Call, Watch, operator, tensors_of
+from fusescope.collectors.torch.calls import BETWEEN, Call, Watch, operator
 from fusescope.collectors.torch.models import Loaded
+from fusescope.collectors.torch.trees import tensors_of
 
 _MARK = "fusescope::dispatched"
 

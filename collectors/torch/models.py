@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,14 +17,17 @@ import torch
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.text import clean_text
-from fusescope.collectors.torch import networks
+from fusescope.collectors.torch import arguments, networks
+from fusescope.collectors.torch.arguments import Arguments
 from fusescope.collectors.torch.names import PREFIX
 from fusescope.collectors.torch.translated import network
 from fusescope.collectors.torch.translated.network import Network
+from fusescope.collectors.torch.trees import tensors_of
+from fusescope.collectors.workers.drawn import GivenInput
 from fusescope.collectors.workers.jobs import SessionSettings
 from fusescope.collectors.workers.placement import Placement
 
-_RUN = "def run(*inputs):\n    return model(*inputs)\n"
+_RUN = "def run(*inputs):\n    return model({arguments})\n"
 _WEIGHT_SEED = 20_241
 _numbers = itertools.count()
 
@@ -33,7 +36,8 @@ _numbers = itertools.count()
 class Loaded:
     """`call` runs `model` on `inputs`; its code object is its own, so that what is compiled for one
     session does not serve, or slow down, another. `file` is the source; `sha256` is of the source,
-    the weights and the inputs. `network` is what was translated from ONNX."""
+    the weights and the inputs. `network` is what was translated from ONNX. `names` are those of the
+    inputs, empty where they have none; `sources` says how each was drawn, where it was."""
 
     call: Callable[..., Any]
     model: Callable[..., Any]
@@ -41,6 +45,8 @@ class Loaded:
     file: str
     sha256: str
     network: Network | None = None
+    names: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
     def named_tensors(self) -> dict[int, tuple[str, bool]]:
         """Address of the data of every input, parameter and buffer -> name, and whether it is
@@ -71,16 +77,21 @@ class Loaded:
         """The tensors that are fed: input_0, input_1, …, or as the ONNX model calls them."""
         if self.network is not None:
             return [*self.network.inputs.items()]
-        leaves = torch.utils._pytree.tree_leaves(self.inputs)
-        tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+        if self.names:
+            return [*_named(self.names, self.inputs)]
+        tensors = tensors_of(self.inputs)
         return [(f"input_{index}", tensor) for index, tensor in enumerate(tensors)]
+
+    def source(self, number: int) -> str:
+        """How the input of that number was made."""
+        return self.sources[number] if self.sources else "made by the model's function"
 
 
 def of(settings: SessionSettings) -> Loaded:
     """The model of a recording. Raises FuseScopeError as `load` does, and for a form of an ONNX
     operator that is not translated."""
     if not settings.program:
-        return load(settings.model, settings.drawing.seed, settings.placement)
+        return load(settings.model, settings.drawing.seed, settings.placement, settings.given)
     made = network.load(settings)
     inputs = tuple(made.inputs.values())
     return Loaded(_run_of(made.module), made.module, inputs, settings.program, "", made)
@@ -97,9 +108,10 @@ def split(spec: str) -> tuple[str, str]:
     return path, function
 
 
-def load(spec: str, seed: int, placement: Placement) -> Loaded:
-    """The model, in evaluation mode, with its example inputs, placed. Runs the file: only for what
-    the user named on the command line. Raises FuseScopeError where it does not return a model."""
+def load(spec: str, seed: int, placement: Placement, given: Sequence[GivenInput] = ()) -> Loaded:
+    """The model, in evaluation mode, with its example inputs, or those that are `given` in their
+    place, placed. Runs the file: only for what the user named on the command line. Raises
+    FuseScopeError where it does not return a model."""
     path, function = split(spec)
     where = Path(path).name
     source = Path(path).read_bytes()
@@ -121,19 +133,43 @@ def load(spec: str, seed: int, placement: Placement) -> Loaded:
         os.environ.update(environment)
     if not callable(make):
         raise FuseScopeError("torch_no_function", where=where, function=function[:60])
-    if not isinstance(made, tuple) or len(made) != 2 or not callable(made[0]):
-        raise FuseScopeError("torch_no_module", where=where, function=function[:60])
-    model, inputs = made
-    inputs = inputs if isinstance(inputs, tuple) else (inputs,)
-    leaves = torch.utils._pytree.tree_leaves(inputs)
-    if not any(isinstance(leaf, torch.Tensor) for leaf in leaves):
-        raise FuseScopeError("torch_no_module", where=where, function=function[:60])
+    model, taken = _taken(made, given, seed, where, function)
+    inputs = taken.values
     if isinstance(model, torch.nn.Module):
         model.eval().requires_grad_(False)
     if placement.dtype:
         model, inputs = _converted(model, inputs, getattr(torch, placement.dtype))
-        leaves = torch.utils._pytree.tree_leaves(inputs)
-    return Loaded(_run_of(model), model, inputs, path, _hash(source, function, model, leaves))
+    leaves = torch.utils._pytree.tree_leaves(inputs)
+    run = _run_of(model, len(inputs), taken.keywords)
+    sha256 = _hash(source, function, model, leaves)
+    return Loaded(run, model, inputs, path, sha256, names=taken.names, sources=taken.sources)
+
+
+def _taken(
+    made: Any, given: Sequence[GivenInput], seed: int, where: str, function: str
+) -> tuple[Any, Arguments]:
+    """The model that a function made, and what it is called with."""
+    is_pair = isinstance(made, tuple) and len(made) == 2 and callable(made[0])
+    if not is_pair and not isinstance(made, torch.nn.Module):
+        raise FuseScopeError("torch_no_module", where=where, function=function[:60])
+    model = made[0] if is_pair else made
+    if given:
+        return model, arguments.drawn(model, given, seed, where)
+    if not is_pair:
+        known = arguments.parameters(model)
+        raise FuseScopeError("torch_no_inputs", where=where, function=function[:60], known=known)
+    taken = arguments.returned(model, made[1])
+    if not tensors_of(taken.values):
+        raise FuseScopeError("torch_no_module", where=where, function=function[:60])
+    return model, taken
+
+
+def _named(names: Sequence[str], inputs: Sequence[Any]) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors of each input, behind its name where it holds several."""
+    for name, value in zip(names, inputs, strict=True):
+        tensors = tensors_of(value)
+        for number, tensor in enumerate(tensors):
+            yield (name if len(tensors) == 1 else f"{name}_{number}"), tensor
 
 
 def _converted(model: Any, inputs: Any, dtype: torch.dtype) -> tuple[Any, Any]:
@@ -149,9 +185,17 @@ def _converted(model: Any, inputs: Any, dtype: torch.dtype) -> tuple[Any, Any]:
     return model, torch.utils._pytree.tree_map(convert, inputs)
 
 
-def _run_of(model: Callable[..., Any]) -> Callable[..., Any]:
+def _run_of(
+    model: Callable[..., Any], count: int = 0, keywords: Sequence[str] = ()
+) -> Callable[..., Any]:
+    """What calls the model with its inputs in their order, of which the last of all `count` have
+    these keywords, names of parameters."""
     run: dict[str, Any] = {"model": model}
-    exec(compile(_RUN, f"<session {next(_numbers)}>", "exec"), run)  # noqa: S102 - our own text
+    first = count - len(keywords)
+    named = [f"{name}=inputs[{first + at}]" for at, name in enumerate(keywords)]
+    places = f"*inputs[:{first}]" if keywords else "*inputs"
+    text = _RUN.format(arguments=", ".join([places, *named]))
+    exec(compile(text, f"<session {next(_numbers)}>", "exec"), run)  # noqa: S102 - our own text
     called: Callable[..., Any] = run["run"]
     return called
 

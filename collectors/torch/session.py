@@ -18,10 +18,10 @@ from torch.profiler import ProfilerActivity, profile
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.collectors.models.array import Array
 from fusescope.collectors.torch import internals, models
-from fusescope.collectors.torch.calls import tensors_of
 from fusescope.collectors.torch.compiling import ALWAYS as _ALWAYS
 from fusescope.collectors.torch.compiling import Compiled, compiling, settings_of
 from fusescope.collectors.torch.refusal import reason_of
+from fusescope.collectors.torch.trees import tensors_of
 from fusescope.collectors.workers.jobs import SessionSettings
 
 GUARDED_RUNS = 20
@@ -43,16 +43,26 @@ def recorded_settings(settings: SessionSettings, variant: str) -> dict[str, str 
     denied = settings.denied.get(variant)
     changed = {} if variant == "eager" else settings_of(variant, profiled=False)
     shown = {name: _shown(value) for name, value in changed.items() if name not in _ALWAYS}
+    dynamic = "; ".join(
+        f"{_input_name(one.name)}: {', '.join(map(str, one.dynamic))}"
+        for one in settings.given
+        if one.dynamic
+    )
     inductor = ", ".join(f"{name}={value}" for name, value in shown.items())
     return {
         "execution": "eager" if variant == "eager" else "torch.compile(dynamic=False)",
         **({"inductor": inductor} if inductor else {}),
         **({"denied_operators": ", ".join(denied.nodes)} if denied else {}),
         **({"dtype": settings.placement.dtype} if settings.placement.dtype else {}),
+        **({"dynamic_dimensions": dynamic} if dynamic else {}),
         "intra_op_threads": settings.threads,
         "intra_op_spinning": False,
         "provider": "CPU",
     }
+
+
+def _input_name(name: str) -> str:
+    return f"input_{name}" if name.isdigit() else name
 
 
 def _shown(value: object) -> str:

@@ -8,6 +8,7 @@ import msgspec
 
 from fusescope.analysis.experiment import Agreement, Cache
 from fusescope.collectors.models.facts import InputFacts
+from fusescope.collectors.workers.drawn import GivenInput
 from fusescope.collectors.workers.placement import AS_IT_IS, Placement
 
 Optimization = Literal["none", "basic", "extended", "all"]  # ONNX Runtime's levels
@@ -35,6 +36,7 @@ class PrepareJob(msgspec.Struct, frozen=True):
     allow_external_data: bool
     expand_functions: bool = False
     placement: Placement = AS_IT_IS
+    given: tuple[GivenInput, ...] = ()
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -181,7 +183,8 @@ class SessionSettings(msgspec.Struct, frozen=True):
     where it had any. `compiled` is the folder where an engine that compiles keeps what it made, ''
     for the others; `denied` says which kernel a variant of it is without. `provider` is the
     execution provider of a session, '' for the CPU's. `program` is the folder of the model as a
-    program for engines that have no ONNX, '' for none. `placement` is the data type of the model.
+    program for engines that have no ONNX, '' for none. `placement` is the data type of the model,
+    `given` are inputs that are drawn in place of those of its function.
     """
 
     model: str
@@ -200,6 +203,7 @@ class SessionSettings(msgspec.Struct, frozen=True):
     provider: str = ""
     program: str = ""
     placement: Placement = AS_IT_IS
+    given: tuple[GivenInput, ...] = ()
 
 
 class TranslateJob(msgspec.Struct, frozen=True):

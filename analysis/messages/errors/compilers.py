@@ -40,6 +40,13 @@ CompilersError = Literal[
     "operator_not_translated",
     "option_not_beside",
     "dtype_of_others",
+    "given_of_others",
+    "input_given_twice",
+    "input_place_missing",
+    "input_type_unknown",
+    "range_of_no_input",
+    "torch_input_unknown",
+    "torch_no_inputs",
     "dtype_unknown",
     "option_of_onnx_only",
     "option_of_own_only",
@@ -172,6 +179,25 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
         ),
         Message("Leave {engine:name} out of --runtime."),
     ),
+    "given_of_others": ErrorText(
+        Message("The option --input is for modules of torch, not for the engine {runtime:name}"),
+        Message("Give the shape of an input of an ONNX model with --shape."),
+    ),
+    "input_given_twice": ErrorText(
+        Message("--input gives '{input:name}' twice"), Message("Give each input once.")
+    ),
+    "input_place_missing": ErrorText(
+        Message("--input gives no input for place {place:count}"),
+        Message("Give the inputs by place from 0 on, or all by name."),
+    ),
+    "input_type_unknown": ErrorText(
+        Message("There is no data type {dtype:name} for an input"),
+        Message("Choose one of {known:name}."),
+    ),
+    "range_of_no_input": ErrorText(
+        Message("--input-range names '{input:name}', which no --input gives"),
+        Message("Give its shape and type with --input."),
+    ),
     "dtype_of_others": ErrorText(
         Message("The engine {runtime:name} does not convert a model to another data type"),
         Message("Leave --dtype out, or record with one of {engines:name}."),
@@ -251,6 +277,14 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
     "torch_no_map": ErrorText(
         Message("The compiler does not tell which kernel of {variant:name} computes what"),
         Message("Record without --ablate, or use another release of torch."),
+    ),
+    "torch_input_unknown": ErrorText(
+        Message("The module takes no input {input:name}"),
+        Message("It takes: {known:name}."),
+    ),
+    "torch_no_inputs": ErrorText(
+        Message("The function {function:name} returns a module without its inputs"),
+        Message("Give each with --input NAME=SHAPE:TYPE. It takes: {known:name}."),
     ),
     "torch_no_module": ErrorText(
         Message("The function {function:name} does not return a model and its inputs"), _RETURN

@@ -6,8 +6,6 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from fusescope.collectors.commands.private import without_private
-
 NAMED_TENSORS = ("--shape", "--input-range")  # their values are NAME=…
 _WHOLE = (*NAMED_TENSORS, "--names", "--trace", "--time", "--unit")  # whose values are no paths
 _LINES = ("--command", "--profile-arg")
@@ -17,6 +15,8 @@ _OF_VARIANTS = ("--variants", "--base", "--baseline", "--head", "--candidate")
 
 def typed_command(arguments: Sequence[str] | None = None) -> str:
     """Return the command as it was typed, with the last part of each path in place of it."""
+    from fusescope.collectors.commands.private import without_private  # not for every verb
+
     words = sys.argv[1:] if arguments is None else arguments
     kept = []
     for before, argument in zip(["", *words], words, strict=False):

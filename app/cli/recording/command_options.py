@@ -6,13 +6,10 @@ from typing import Annotated
 
 import typer
 
-_PANEL = "A command of your own (docs/command.md)"
-
 Command = Annotated[
     str | None,
     typer.Option(
         metavar="'PROGRAM …'",
-        rich_help_panel=_PANEL,
         help="Record this command in place of a model: each variant is a setting of its "
         "environment or arguments, each run a process of its own. It runs with your rights, in "
         "this folder, and without a shell.",
@@ -22,7 +19,6 @@ Env = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=V1,V2",
-        rich_help_panel=_PANEL,
         help="Values of a variable of its environment; an empty one takes the variable out. "
         "Several of --env and --arg combine, into 16 variants at most; the first value of each "
         "makes the baseline.",
@@ -32,7 +28,6 @@ Arg = Annotated[
     list[str] | None,
     typer.Option(
         metavar="--name=V1,V2",
-        rich_help_panel=_PANEL,
         help="Values of an argument that follows those of the command, or whole arguments "
         "('--one,--other 2'); an empty value leaves it out.",
     ),
@@ -41,7 +36,6 @@ Names = Annotated[
     str | None,
     typer.Option(
         metavar="NAME,…",
-        rich_help_panel=_PANEL,
         help="Names of the variants in the order of the combinations, the first option varying "
         "slowest. Default: made of the values.",
     ),
@@ -50,7 +44,6 @@ Trace = Annotated[
     str | None,
     typer.Option(
         metavar="PATTERN",
-        rich_help_panel=_PANEL,
         help="The trace that it writes, in any format of docs/formats.md: a pattern below the "
         "folder that FUSESCOPE_TRACE_DIR names in its environment and {trace_dir} in the command, "
         "new for each run. Default: all that lies there. './…' is below this folder.",
@@ -60,7 +53,6 @@ Time = Annotated[
     str | None,
     typer.Option(
         metavar="TEXT",
-        rich_help_panel=_PANEL,
         help="The time that it prints: the text around the number, as in 'throughput: {value} "
         "tok/s'; or re:EXPRESSION with one group; or json:key.key, json:FILE.json:key.key. "
         "Default: wall, the wall time of a run.",
@@ -70,7 +62,6 @@ Unit = Annotated[
     str | None,
     typer.Option(
         metavar="UNIT",
-        rich_help_panel=_PANEL,
         help="Unit of the number, where the text does not say it: ms, ms/step, tok/s.",
     ),
 ]
@@ -78,7 +69,6 @@ ProfileEnv = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUE",
-        rich_help_panel=_PANEL,
         help="What has it profile: set in one run of each variant and in none that is timed.",
     ),
 ]
@@ -86,7 +76,6 @@ ProfileArg = Annotated[
     str | None,
     typer.Option(
         metavar="'--profile …'",
-        rich_help_panel=_PANEL,
         help="Likewise as arguments. Without both, the runs that are timed are profiled.",
     ),
 ]
@@ -94,7 +83,6 @@ Shell = Annotated[
     bool,
     typer.Option(
         "--shell",
-        rich_help_panel=_PANEL,
         help="Have /bin/sh run the command, which may then have pipes and variables.",
     ),
 ]

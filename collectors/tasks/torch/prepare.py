@@ -23,7 +23,7 @@ def run(job: Job) -> Prepared:
     whatever the model raises."""
     torch.set_grad_enabled(False)
     folder = Path(job.folder)
-    loaded = models.load(job.model, job.seed, job.placement)
+    loaded = models.load(job.model, job.seed, job.placement, job.given)
     watch = Watch(loaded.named_tensors())
     given = [(name, tensor, tensor.clone()) for name, tensor in loaded.named_inputs()]
     watch_eager(watch, loaded, folder)
@@ -37,9 +37,9 @@ def run(job: Job) -> Prepared:
             name,
             DTYPES.get(tensor.dtype, str(tensor.dtype)),
             tuple(tensor.shape),
-            "made by the model's function",
+            loaded.source(number),
         )
-        for name, tensor in loaded.named_inputs()
+        for number, (name, tensor) in enumerate(loaded.named_inputs())
     )
     return Prepared(
         model=job.model,
