@@ -32,12 +32,13 @@ def test_rows_of_two_traces_by_module_operator_and_shapes(tree: Path, start: Sta
     page = start(baseline="file:a.json", candidate="file:b.json")
     assert is_clean(page)
     assert "Modules, operators and shapes" in [head.value for head in page.subheader]
+    assert drawn(page)["heads"][2:4] == ["Baseline, µs", "Candidate, µs"]
     [net] = drawn(page)["rows"]
     layer = net["rows"][0]
     wide = layer["rows"][0]["rows"][0]
     assert (layer["names"], layer["instances"], layer["is_open"]) == (["Layer"], "×2", True)
     assert wide["names"] == ["float32[8,64,512]; float32[8,512,64]"]
-    assert (wide["executions"], wide["before"], wide["after"]) == ("2", "50.0 µs", "1.40 ms")
+    assert (wide["executions"], wide["before"], wide["after"]) == ("2", "50", "1\u202f400")
     assert any("Time per step" in caption.value for caption in page.caption)
 
 
@@ -57,5 +58,5 @@ def test_rows_of_one_trace_below_the_module_that_takes_most(tree: Path, visit: S
     [net] = drawn(page)["rows"]
     layer = net["rows"][0]
     assert (layer["names"], layer["before"], layer["after"], layer["change"]) == (
-        ["Layer"], "1.26 ms", "628 µs", "99.6 %",
+        ["Layer"], "1\u202f256", "628.0", "99.6 %",
     )  # fmt: skip

@@ -85,6 +85,16 @@ def test_opens_with_verdict_and_timeline(opened: Page) -> None:
     assert opened.locator("img").count() == 0
 
 
+def test_figures_stand_beside_names_where_the_page_is_narrow(opened: Page) -> None:
+    """Types, shapes and means, which stand between them, are on wider pages."""
+    opened.set_viewport_size({"width": 420, "height": 900})
+    for table in ("types", "operators"):
+        box = opened.locator(f"#{table} .scroll").first
+        assert box.evaluate("box => box.scrollWidth <= box.clientWidth"), table
+        change = box.locator("td.delta").first.bounding_box()
+        assert change is not None and change["x"] + change["width"] <= 420, table
+
+
 def test_row_and_timeline_pick_each_other(opened: Page) -> None:
     timeline, bar = opened.locator("#timeline"), opened.locator("#picked")
     row = opened.locator("tr[data-row]").filter(has_text="a/Conv")
