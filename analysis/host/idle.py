@@ -75,6 +75,29 @@ class HostIdle:
             node = int(self.parents[node])
         return tuple(reversed(found))
 
+    def beside_unrecorded_work(self, trace: Trace) -> np.ndarray:
+        """Return a mask of the pieces in which the first call of a stream waits for long although
+        it was launched: what it waits for was launched before the file began and is not in it, so
+        the device may have been busy."""
+        calls = trace.calls
+        streams = calls.groupby(["device", "stream"], observed=True, dropna=False)["start_ns"]
+        firsts = streams.min().dropna().to_numpy(dtype="int64")
+        is_long = self.ends_ns - self.starts_ns > LONG_NS
+        found: np.ndarray = (self.nodes == _QUEUED) & np.isin(self.ends_ns, firsts) & is_long
+        return found
+
+    def only(self, chosen: np.ndarray) -> HostIdle:
+        """Return the idle time of the pieces that a mask chooses."""
+        return HostIdle(
+            self.frames,
+            self.parents,
+            self.windows[chosen],
+            self.intervals[chosen],
+            self.nodes[chosen],
+            self.starts_ns[chosen],
+            self.ends_ns[chosen],
+        )
+
     @cached_property
     def causes(self) -> tuple[IdleCause, ...]:
         """The causes of all windows together, most idle time first."""
@@ -199,26 +222,6 @@ def idle_by_host(trace: Trace, starts_ns: np.ndarray, ends_ns: np.ndarray) -> Ho
     of = of[order]
     return HostIdle(
         frames, parents, found.windows[of], of, nodes[order], starts[order], ends[order]
-    )
-
-
-def without_unrecorded_work(found: HostIdle, trace: Trace) -> HostIdle:
-    """Return idle time without that in which the first call of a stream waits for long although it
-    was launched: what it waits for was launched before the file began and is not in it, so the
-    device may have been busy."""
-    calls = trace.calls
-    streams = calls.groupby(["device", "stream"], observed=True, dropna=False)["start_ns"]
-    firsts = streams.min().dropna().to_numpy(dtype="int64")
-    is_first = (found.nodes == _QUEUED) & np.isin(found.ends_ns, firsts)
-    kept = ~(is_first & (found.ends_ns - found.starts_ns > LONG_NS))
-    return HostIdle(
-        found.frames,
-        found.parents,
-        found.windows[kept],
-        found.intervals[kept],
-        found.nodes[kept],
-        found.starts_ns[kept],
-        found.ends_ns[kept],
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from fusescope.analysis import units
 from fusescope.analysis.host.causes import Cause, CauseKind
-from fusescope.analysis.host.idle import HostIdle, idle_by_host, without_unrecorded_work
+from fusescope.analysis.host.idle import HostIdle, idle_by_host
 from fusescope.analysis.metrics.spans import lacks_kernels
 from fusescope.analysis.timeline.levels import MAX_LEVEL, Row, View, kinds, shares
 from fusescope.analysis.trace import Trace
@@ -135,21 +135,24 @@ class HostLane:
         return list(numbers), places[of]
 
 
-def host_lane(
-    trace: Trace, origin_ns: int, dur_ns: int, source_rows: np.ndarray, starts_ns: np.ndarray
-) -> HostLane | None:
-    """Return the lane of the host for `dur_ns` from `origin_ns` of the trace's clock on.
-
-    `source_rows` and `starts_ns` are those of the calls that are drawn, the latter after the
-    origin. None where the file does not say what the host did, where kernels are missing, and where
-    the device was never idle.
-    """
+def idle_drawn(trace: Trace, origin_ns: int, dur_ns: int) -> HostIdle | None:
+    """Return the idle time of `dur_ns` from `origin_ns` of the trace's clock on; None where the
+    file does not say what the host did, and where kernels are missing."""
     if trace.host is None or trace.ends_early or lacks_kernels(trace):
         return None
-    found = idle_by_host(trace, np.array([origin_ns]), np.array([origin_ns + dur_ns]))
-    if found is not None:
-        found = without_unrecorded_work(found, trace)
-    if found is None or not len(found.nodes):
+    return idle_by_host(trace, np.array([origin_ns]), np.array([origin_ns + dur_ns]))
+
+
+def host_lane(
+    trace: Trace, idle: HostIdle, origin_ns: int, source_rows: np.ndarray, starts_ns: np.ndarray
+) -> HostLane | None:
+    """Return the lane of the host for what is `idle_drawn` from `origin_ns` on.
+
+    `source_rows` and `starts_ns` are those of the calls that are drawn, the latter after the
+    origin. None where the device was never idle.
+    """
+    found = idle.only(~idle.beside_unrecorded_work(trace))
+    if not len(found.nodes):
         return None
     causes, of_cause = _few_causes(found)
     _, of_piece = found.piece_causes
@@ -167,6 +170,15 @@ def host_lane(
         waits_ns=_waits(trace, origin_ns, source_rows, starts_ns),
         on_device=bool((trace.operators["level"] == "device_kernel").any()),
     )
+
+
+def unrecorded_stretches(trace: Trace, idle: HostIdle, origin_ns: int) -> list[list[int]]:
+    """Return what `host_lane` leaves out, `[start, end]` each after the origin: nothing runs that
+    the file has, but the device may run what was launched before the file began."""
+    found = idle.only(idle.beside_unrecorded_work(trace))
+    times = np.column_stack([found.starts_ns, found.ends_ns]) - origin_ns
+    stretches: list[list[int]] = times.tolist()
+    return stretches
 
 
 def _few_causes(found: HostIdle) -> tuple[tuple[Cause, ...], np.ndarray]:

@@ -174,6 +174,24 @@ def test_a_stretch_is_summed_up(show: Callable[[Any], Timeline], page: Page) -> 
     assert timeline.window() == (350_000, 550_000)
     expect(summary).to_contain_text("unfused: something ran for 0 ns (0.00 %), nothing for 100 µs")
     expect(summary).not_to_contain_text("fused: something ran for 150")
+    expect(summary).not_to_contain_text("launched before the file begins")
+
+
+def test_of_nothing_in_a_stretch_it_is_said_what_is_not_known_to_be_idle(
+    show: Callable[[Any], Timeline], page: Page
+) -> None:
+    """From 380 to 460 µs a kernel waits for what is not in the file: 60 of it in 400 to 500."""
+    data = small()
+    data["sides"][0]["unrecorded"] = [[380_000, 460_000]]
+    timeline = show(data)
+    page.evaluate(
+        "() => document.getElementById('timeline').dispatchEvent(new CustomEvent('fst-stretch', "
+        "{detail: {spans: [[400000, 500000], null]}}))"
+    )
+    expect(timeline.root.get_by_role("region", name="Selected stretch of time")).to_contain_text(
+        "nothing for 100 µs (100.0 %); executions: 0. Of the time in "
+        "which nothing ran, 60.0 µs may not be idle time"
+    )
 
 
 def test_click_selects_the_operator_on_both_sides(show: Callable[[Any], Timeline]) -> None:

@@ -15,10 +15,11 @@ from fusescope.analysis.compare.side import Side
 from fusescope.analysis.host.idle import idle_by_host
 from fusescope.analysis.report.timelines import drawing as report_drawing
 from fusescope.analysis.timeline.drawing import Drawing, Layers
-from fusescope.analysis.timeline.host_lane import MOST_BARS, MOST_PATH_CHARS, HostLane, host_lane
+from fusescope.analysis.timeline.host_lane import MOST_BARS, MOST_PATH_CHARS, HostLane, idle_drawn
 from fusescope.analysis.timeline.packing import Columns, json_text, whole_side
 from fusescope.analysis.timeline.payload import texts, timeline_payload, trace_payload
 from fusescope.analysis.timeline.question import Mark, Question
+from fusescope.analysis.timeline.sums import sums
 from fusescope.analysis.trace import Diagnostic, Trace
 from tests.host.hosts import Call, Span, trace_of
 
@@ -125,11 +126,35 @@ def said(payload: dict) -> dict:
 
 
 def test_where_kernels_are_missing_nothing_is_called_idle() -> None:
-    rows, starts = np.array([0]), np.array([60])
-    assert host_lane(traced(), 1000, 200, rows, starts) is not None
+    assert idle_drawn(traced(), 1000, 200) is not None
     note = Diagnostic("warning", "graphs_unrecorded", 5, values={"of": 10})
-    assert host_lane(replace(traced(), diagnostics=(note,)), 1000, 200, rows, starts) is None
-    assert host_lane(without_host(traced()), 1000, 200, rows, starts) is None
+    assert idle_drawn(replace(traced(), diagnostics=(note,)), 1000, 200) is None
+    assert idle_drawn(without_host(traced()), 1000, 200) is None
+
+
+def behind_unrecorded_work() -> Trace:
+    """A run of 1 ms from 1000 on: a kernel is launched at 10 µs and starts at 900 behind what was
+    launched before the file began, until 950; the next is launched at 960 and runs from 970."""
+    spans: list[Span] = [
+        (0, "frame", "serve.py(3): main", 1000, 1_001_000),
+        (0, "runtime", "cudaLaunchKernel", 9000, 11_000),
+        (0, "runtime", "cudaLaunchKernel", 959_000, 961_000),
+    ]
+    calls: list[Call] = [
+        (901_000, 951_000, 0, 11_000), (971_000, 1_001_000, 0, 961_000)
+    ]  # fmt: skip
+    return trace_of(spans, calls, [(1000, 1_001_000)])
+
+
+def test_where_a_launched_kernel_waits_for_what_is_not_in_the_file_is_said() -> None:
+    """Nothing that is in the file runs for 900 + 20 µs: for the 890 from its launch on the first
+    kernel waits, and 10 + 20 are idle."""
+    side = trace_payload(Side("a.json", behind_unrecorded_work()))["sides"][0]
+    assert side["unrecorded"] == [[10_000, 900_000]]
+    assert side["host"].totals["idle_ns"] == 30_000
+    found = sums(side, 0, 1_000_000)
+    assert found["busy"] + 890_000 + 30_000 == 1_000_000
+    assert "unrecorded" not in trace_payload(Side("a.json", traced()))["sides"][0]
 
 
 def many(count: int) -> Trace:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fusescope.analysis.timeline.packing import Columns, container, whole_side
-from fusescope.analysis.timeline.payload import MAX_CHARS, _fitting
+from fusescope.analysis.timeline.side import MAX_CHARS, fitting
 
 
 def unpacked(column: dict[str, Any]) -> list[int]:
@@ -90,14 +90,12 @@ def test_texts_beyond_their_room_are_cut_in_the_middle() -> None:
     long = "a" * 3000 + "z"
     texts = pd.Categorical([long, "in no row" * 500, None, "short"])
     rows = np.array([0, 2, 3])
-    assert _fitting(texts, rows, 4000) == [long, None, "short"]
-    cut = _fitting(texts, rows, 900)
+    assert fitting(texts, rows, 4000) == [long, None, "short"]
+    cut = fitting(texts, rows, 900)
     assert cut[1:] == [None, "short"]
     assert cut[0] is not None and len(cut[0]) == 300
     assert cut[0][0] == "a" and cut[0][-1] == "z"
-    twice = _fitting(texts, np.array([0, 0]), 5000)  # each row counts
+    twice = fitting(texts, np.array([0, 0]), 5000)  # each row counts
     assert [len(text or "") for text in twice] == [2500, 2500]
-    many = _fitting(
-        pd.Categorical(["x" * 500]), np.zeros(MAX_CHARS // 24, dtype="int64"), MAX_CHARS
-    )
+    many = fitting(pd.Categorical(["x" * 500]), np.zeros(MAX_CHARS // 24, dtype="int64"), MAX_CHARS)
     assert {len(text or "") for text in many} == {24}

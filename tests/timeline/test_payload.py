@@ -26,7 +26,6 @@ from fusescope.analysis.readers.input.source import Source
 from fusescope.analysis.report.html import report_html
 from fusescope.analysis.timeline.drawing import Drawing, Layers
 from fusescope.analysis.timeline.payload import (
-    _in_order,
     drawn_at,
     first_starts,
     several_payload,
@@ -34,6 +33,7 @@ from fusescope.analysis.timeline.payload import (
     timeline_payload,
     trace_payload,
 )
+from fusescope.analysis.timeline.run import _in_order
 from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from tests.factories import experiment_zip
 from tests.serving_traces import DECODE, PREFILL, serving_json

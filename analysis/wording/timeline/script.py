@@ -181,6 +181,10 @@ WORDS: Mapping[str, str] = {
     "stretch_short": mark("shorter ones, drawn together"),
     "stretch_time": mark("Time"),
     "stretch_together": mark("Executions shorter than {width} are counted in steps of that width."),
+    "stretch_unrecorded": mark(
+        "Of the time in which nothing ran, {time} may not be idle time: what was launched before "
+        "the file begins is not in the file."
+    ),
     "stretch_zoom": mark("Zoom to it"),
     "then": mark("{start}; {next}"),
     "these_runs": mark("these two runs"),

@@ -140,6 +140,7 @@ export function sideHead(side) {
     folded: plainText(side.folded),
     dur: side.dur_ns,
     inOrder: side.in_order === true, // without start times
+    unrecorded: side.unrecorded ?? [], // pieces of time in which something may run that is not here
     waits: side.waits === true, // some collectives are known to wait
     laneLabels: side.lanes.map(({ label, depth }) => laneLabel(plainText(label), depth ?? 0)),
     smallLanes: side.lanes.map(({ small }) => small === true),

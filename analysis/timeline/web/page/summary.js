@@ -8,6 +8,13 @@ import { button, element, swatch } from "./elements.js";
 
 const MOST = 10; // operators with a line of their own
 
+/* How much of a stretch lies in pieces [start, end] of time that do not overlap. */
+const within = (pieces, { from, to }) =>
+  pieces.reduce(
+    (sum, [start, end]) => sum + Math.max(0, Math.min(end, to) - Math.max(start, from)),
+    0,
+  );
+
 /* `questions` are for sums of calls that are not here. */
 export function createSummary(view, questions, actions) {
   const box = element("section", "fst-stretch");
@@ -69,6 +76,8 @@ export function createSummary(view, questions, actions) {
         idle_share: share(size - found.busy, size),
       }),
     ];
+    const unrecorded = within(side.unrecorded, found);
+    if (unrecorded > 0) facts.push(say("stretch_unrecorded", { time: duration(unrecorded) }));
     if (found.to < span.to) facts.push(say("stretch_ends", { time: duration(size) }));
     if (found.width > 0) facts.push(say("stretch_together", { width: duration(found.width) }));
     return paragraph(facts);
