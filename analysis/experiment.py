@@ -165,36 +165,66 @@ class Outcome(msgspec.Struct, frozen=True):
     """How the recording went.
 
     `stopped`: decided (a look settled every comparison), blocks (all planned blocks done), seconds
-    (time budget), interrupted. `quiet_reference`: mean ln(seconds) of quiet blocks on this
-    machine, or None when none was stored; `blocks_replaced` blocks were slower than that by
-    more than 10 % and were recorded again, `blocks_loaded` were as slow and had to be kept.
+    (time budget), interrupted, device (it failed). `quiet_reference`: mean ln(seconds) of quiet
+    blocks on this machine, or None when none was stored; `blocks_replaced` blocks were slower than
+    that by more than 10 % and were recorded again, `blocks_loaded` were as slow and had to be kept.
     `preparation_s` is what everything before the first block took, `block_s` the median of the
     blocks, both in seconds; None in files of older versions.
     """
 
     blocks: Count
     blocks_replaced: Count
-    stopped: Literal["decided", "blocks", "seconds", "interrupted"]
+    stopped: Literal["decided", "blocks", "seconds", "interrupted", "device"]
     quiet_reference: Real | None = None
     blocks_loaded: Count = 0
     preparation_s: PositiveFloat | None = None
     block_s: PositiveFloat | None = None
 
 
+class DeviceState(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the driver of a device says of it at one moment, None where that is not readable. `busy`
+    is the part of the last moments in which it ran something. `block` is the block before or after
+    which it was asked, None: before the first worker of the recording used it."""
+
+    clock_mhz: Real | None = None
+    memory_clock_mhz: Real | None = None
+    temperature_c: Real | None = None
+    power_w: Real | None = None
+    busy: Share | None = None
+    used_bytes: Whole | None = None
+    block: Count | None = None
+
+
+class DeviceFacts(msgspec.Struct, frozen=True):
+    """The device that a recording ran on: `kind` as the recording was asked ('cuda'), `driver` and
+    `runtime` ('CUDA 13.0') their versions, '' where not readable. `states` are in order of time:
+    one from before the recording, then two of each block; none where nothing tells them."""
+
+    kind: str
+    name: str
+    memory_bytes: Whole | None = None
+    l2_bytes: Whole | None = None
+    driver: str = ""
+    runtime: str = ""
+    states: tuple[DeviceState, ...] = ()
+
+
 class Samples(msgspec.Struct, frozen=True):
-    """Un-profiled runs as parallel columns; `copy` is 2 for the second copy of the baseline."""
+    """Un-profiled runs as parallel columns; `copy` is 2 for the second copy of the baseline.
+    `device_ns` is the time between two events of the device around each run, None where there are
+    none."""
 
     block: list[Count]
     round: list[Count]
     copy: list[Positive]
     wall_ns: list[Duration]
     cpu_ns: list[Duration]
+    device_ns: list[Duration] | None = None
 
     def __post_init__(self) -> None:
-        if (
-            len({len(c) for c in (self.block, self.round, self.copy, self.wall_ns, self.cpu_ns)})
-            > 1
-        ):
+        columns = [self.block, self.round, self.copy, self.wall_ns, self.cpu_ns]
+        columns += [] if self.device_ns is None else [self.device_ns]
+        if len(set(map(len, columns))) > 1:
             raise ValueError("samples: columns differ in length")
 
 
@@ -394,7 +424,8 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
     holds a list of OwnFusion, None where our own pass was not tried. `tries` are what the recording
     was made for, where it tries what findings ask for. In a report, `compared` are
     the variants on its sides: baseline and candidate, or the one that is of this experiment.
-    `command` is what ran in place of a model, None for a model."""
+    `command` is what ran in place of a model, None for a model. `device` is what it ran on beside
+    the processor."""
 
     schema_version: Whole
     fusescope_version: str
@@ -411,6 +442,7 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
     tries: Annotated[tuple[Try, ...], msgspec.Meta(max_length=64)] = ()
     compared: Annotated[tuple[str, ...], msgspec.Meta(max_length=2)] = ()
     command: CommandFacts | None = None
+    device: DeviceFacts | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

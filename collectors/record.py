@@ -12,6 +12,7 @@ import msgspec
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.experiment import (
     SCHEMA_VERSION,
+    DeviceFacts,
     Engine,
     ExperimentRecord,
     Outcome,
@@ -61,6 +62,7 @@ __all__ = [
 ]
 
 _OWN_FUSIONS = "own_fusions.json"
+_OF_DEVICE = ("device_failed", "device_out_of_memory")
 Enough = Callable[[ExperimentRecord], bool]
 
 
@@ -220,6 +222,7 @@ def record(
             one.name: kept.folder_to_import(one.release) for one in plan.variants if one.release
         },
         has_device=any(variants.uses_device(one.name) for one in plan.variants),
+        placement=recording.placement,
         brought=() if home else chosen.brought_to(recording.runtime),
     )
     if recording.runtimes:
@@ -230,6 +233,11 @@ def record(
             prepared = prepare(recording, plan, folder, pool, deadline, on_progress)
             recorder = _Recorder(recording, prepared, folder, pool, deadline, on_progress)
             stopped = recorder.run_blocks(enough)
+        except FuseScopeError as error:
+            if error.code not in _OF_DEVICE or recorder is None or not recorder.series.complete:
+                raise
+            recorder.failure = error
+            stopped = "device"
         except (KeyboardInterrupt, worker.Cancelled):
             if recorder is None or not recorder.series.complete:
                 raise FuseScopeError("interrupted_too_early") from None
@@ -257,6 +265,7 @@ class _Recorder:
         self._engines = {one: several.facts_of(one, version) for one in recording.runtimes}
         self._quiet_key = self._key()
         self.series = self._series(folder / "blocks", deadline)
+        self.failure: FuseScopeError | None = None
 
     def run_blocks(self, enough: Enough | None) -> Stopped:
         """Until it is enough; a fixed number of blocks asks nothing."""
@@ -284,7 +293,7 @@ class _Recorder:
                 members[variant.not_fused] = files["not_fused"]
             members |= series.profiles(variant.name)[1]
         written = archive.write(path, result, members)
-        self._on_progress(reporting.of_end(stopped, series, path, written))
+        self._on_progress(reporting.of_end(stopped, series, path, written, self.failure))
         return written
 
     def _key(self) -> str:
@@ -305,6 +314,7 @@ class _Recorder:
                 **({"library": library.sha256} if library is not None else {}),
                 **({"rules": dict(self._recording.rules)} if self._recording.rules else {}),
                 **({"shared": True} if prepared.sharing.libraries else {}),
+                **({"device": prepared.device.name} if prepared.device is not None else {}),
                 **({"models": self._other_models()} if self._recording.models else {}),
             }
         )
@@ -385,7 +395,16 @@ class _Recorder:
             model_graph="graphs/model.json",
             own_fusions=None if prepared.own_fusions is None else _OWN_FUSIONS,
             tries=prepared.tries,
+            device=self._device,
         )
+
+    @property
+    def _device(self) -> DeviceFacts | None:
+        """What it ran on beside the processor, with what was said of it before and after blocks."""
+        found = self._prepared.device
+        if found is None:
+            return None
+        return msgspec.structs.replace(found, states=(*found.states, *self.series.states()))
 
     @property
     def _engine(self) -> Engine:

@@ -87,6 +87,16 @@ TORCH = (
         "all",
         Message("torch.compile with weights as constants, so that the library can fuse into them"),
     ),
+    Variant(
+        "max-autotune",
+        "all",
+        Message("torch.compile with the fastest of several kernels, as it measured them"),
+    ),
+    Variant(
+        "reduce-overhead",
+        "all",
+        Message("torch.compile with its kernels launched by a CUDA graph"),
+    ),
 )
 JAX = (
     Variant("eager", "none", Message("JAX's operators one after the other, each a program")),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from statistics import median
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -30,7 +31,12 @@ from fusescope.analysis.compare.timing.verdict import (
     Verdict,
     paired_verdict,
 )
-from fusescope.analysis.experiment import MAX_DIFFERENCE, ExperimentRecord, ModelFacts
+from fusescope.analysis.experiment import (
+    MAX_DIFFERENCE,
+    DeviceFacts,
+    ExperimentRecord,
+    ModelFacts,
+)
 from fusescope.analysis.metrics.cache_use import compiled_nodes, subgraph_nodes, unsized_tensors
 from fusescope.analysis.metrics.small_ops import runs_nothing
 from fusescope.analysis.metrics.utilisation import MAX_UNKNOWN
@@ -47,6 +53,8 @@ BIASED_BELOW_NS = 20_000
 MUCH_BIAS = 0.25
 FEW_CLASSES = 2  # that a baseline has to choose at least for agreement to say anything
 _TRANSLATED = ("torch", "jax")  # engines that run ONNX models as code that FuseScope writes
+_OF_NOBODY_BYTES = 1 << 30  # of a device that nobody uses: a driver keeps some hundred MB at most
+_OF_NOBODY_BUSY = 0.05
 _REQUESTS = "requests_at_once"  # a setting of variants
 _LOW_LOAD_PER_CORE = 0.5
 _MUCH_APART = 0.25
@@ -77,6 +85,7 @@ def doubts(
         *_profiled_headline(baseline, candidate, verdict, operators, fusion, ledger),
         *_accuracy(baseline, candidate, figures),
         *_data_types(baseline, candidate),
+        *_device_figures(baseline, candidate),
         *_requests(baseline, candidate),
         *_cut(baseline, candidate),
         *_coverage((baseline, candidate), figures, operators),
@@ -272,6 +281,16 @@ def _models(first: ModelFacts, second: ModelFacts) -> tuple[str, str]:
     return f"{first.name} ({first.sha256[:12]})", f"{second.name} ({second.sha256[:12]})"
 
 
+def _of_device(device: DeviceFacts, whose: dict[str, Value]) -> Iterator[Diagnostic]:
+    """Whether other work used the device, as far as anything tells."""
+    if not device.states:
+        yield _note("info", "device_state_unknown", device=device.name, **whose)
+    for state in device.states:
+        used, busy = state.used_bytes or 0, state.busy or 0.0
+        if state.block is None and (used > _OF_NOBODY_BYTES or busy > _OF_NOBODY_BUSY):
+            yield _note("warning", "device_busy", used_bytes=used, busy=busy, **whose)
+
+
 def _recording(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diagnostic]:
     recorded = [
         (side.experiment, name)
@@ -285,8 +304,12 @@ def _recording(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Di
         outcome, machine = record.outcome, record.machine
         if outcome.stopped == "interrupted":
             yield _note("warning", "stopped_interrupted", blocks=outcome.blocks, **whose)
+        elif outcome.stopped == "device":
+            yield _note("warning", "stopped_device", blocks=outcome.blocks, **whose)
         elif outcome.stopped == "seconds":
             yield _note("warning", "stopped_seconds", blocks=outcome.blocks, **whose)
+        if record.device is not None:
+            yield from _of_device(record.device, whose)
         loaded = outcome.blocks_replaced + outcome.blocks_loaded
         before = machine.load_before
         is_busy = before is not None and before > _LOW_LOAD_PER_CORE * machine.logical_cores
@@ -461,6 +484,27 @@ def _data_types(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
         if side.variant is not None and found is not None and found.relative is not None:
             values: dict[str, Value] = {"dtype": side.variant.dtype, "relative": found.relative}
             yield _note("info", "dtype_converted", side=name, **values)
+
+
+def _device_figures(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
+    """The time of a run by the device's own clock, and the peaks of its memory."""
+    for side, name in ((baseline, "baseline"), (candidate, "candidate")):
+        if side.variant is None:
+            continue
+        samples, settings = side.variant.samples, side.variant.settings
+        if samples.device_ns:
+            yield _note(
+                "info",
+                "device_events",
+                side=name,
+                device_ns=round(median(samples.device_ns)),
+                wall_ns=round(median(samples.wall_ns)),
+            )
+        peaks = [settings.get(f"device_{what}_bytes") for what in ("allocated", "reserved")]
+        if all(isinstance(peak, int) for peak in peaks):
+            allocated, reserved = (int(peak or 0) / 1e6 for peak in peaks)
+            values: dict[str, Value] = {"allocated_mb": allocated, "reserved_mb": reserved}
+            yield _note("info", "device_memory", side=name, **values)
 
 
 def _requests(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:

@@ -1,10 +1,11 @@
-"""Execution providers of ONNX Runtime that run operators on a device of its own."""
+"""Execution providers, of ONNX Runtime and PyTorch, that run operators on a device of its own."""
 
 from __future__ import annotations
 
 # The host does not wait for their kernels. Names as ONNX Runtime begins them.
 _PROVIDERS = (
     "CUDA", "ROCM", "MIGraphX", "Tensorrt", "TensorRT", "NvTensorRTRTX", "Dml", "WebGpu", "Js",
+    "XPU", "MPS", "NPU",  # of PyTorch
 )  # fmt: skip
 
 

@@ -33,6 +33,7 @@ from fusescope.analysis.graph import Graph, parse_graph
 from fusescope.analysis.limits import Limits
 from fusescope.analysis.messages import Message, mark
 from fusescope.analysis.operators import flops
+from fusescope.analysis.operators.devices import runs_on_device
 from fusescope.analysis.readers.input.folder import ZIP_ERRORS, check_size, damaged_zip
 from fusescope.analysis.readers.input.source import Source
 from fusescope.analysis.readers.onnxruntime.profile import ProfileTables
@@ -164,9 +165,7 @@ def _trace(
         variant=variant.name,
     )
     if engine.name == TORCH:
-        from fusescope.analysis.readers.pytorch.recorded import RecordedCalls
-
-        trace = _compiled_trace(archive, variant, meta, RecordedCalls(graph, archive.limits))
+        trace = _compiled_trace(archive, variant, meta, _torch_calls(variant, meta, graph, archive))
     elif engine.name == JAX:
         from fusescope.analysis.readers.xla.recorded import RecordedSteps
 
@@ -188,6 +187,16 @@ def _trace(
         calls=trace.calls,
         diagnostics=(*archive.taken_notes(), *trace.diagnostics),
     )
+
+
+def _torch_calls(
+    variant: VariantRecord, meta: Meta, graph: Graph | None, archive: _Archive
+) -> RecordedCalls:
+    from fusescope.analysis.readers.pytorch.recorded import RecordedCalls
+
+    provider = clean_text(str(variant.settings.get("provider") or "CPU"), 40)
+    device = meta.device if runs_on_device(provider) else "CPU"
+    return RecordedCalls(graph, archive.limits, provider, device or provider)
 
 
 def _command_trace(archive: _Archive, variant: VariantRecord, source: Source) -> Trace:

@@ -28,7 +28,8 @@ _IN_PIECES = ("eager", "segments:", "custom:")
 _UTILISATIONS = ("compute_utilisation", "conv3x3_utilisation", "depthwise_utilisation")
 # Doubts of a comparison about the recording, which are those of every step, in Compare's words.
 OF_RECORDING: frozenset[DiagnosticCode] = frozenset(
-    ("stopped_interrupted", "stopped_seconds", "load_seen", "blocks_loaded", "load", "governor")
+    ("stopped_device", "stopped_interrupted", "stopped_seconds", "device_busy")
+    + ("load_seen", "blocks_loaded", "load", "governor")
     + ("control", "part_missing", "part_unreadable")
 )
 # Figures that are times of the profile, or rest on them.

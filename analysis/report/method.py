@@ -15,6 +15,7 @@ from fusescope.analysis.compare.timing.latency import are_paired
 from fusescope.analysis.experiment import (
     Cache,
     CommandFacts,
+    DeviceFacts,
     ExperimentRecord,
     Spread,
     VariantRecord,
@@ -24,6 +25,7 @@ from fusescope.analysis.messages import Message, listed, say
 from fusescope.analysis.quantity import Quantity
 from fusescope.analysis.report.inputs import input_source
 from fusescope.analysis.report.text import last_part, model_name
+from fusescope.analysis.text import clean_text
 from fusescope.analysis.trace import Meta
 from fusescope.analysis.wording.quantities import BASES
 
@@ -264,6 +266,23 @@ def _record_groups(record: ExperimentRecord, with_paths: bool) -> Iterator[Group
     )
 
 
+def _device(device: DeviceFacts) -> Iterator[tuple[str, str]]:
+    """What the recording ran on beside the processor, and the range of its clocks in it."""
+    yield say("device"), clean_text(f"{device.name} ({device.kind})")
+    if device.memory_bytes:
+        yield say("memory of the device"), units.data_size(device.memory_bytes)
+    versions = ", ".join(filter(None, (device.driver, device.runtime)))
+    yield say("driver of the device"), clean_text(versions) or say("not readable")
+    of_blocks = [state for state in device.states if state.block is not None]
+    for name, unit, values in (
+        (say("clock of the device"), "MHz", [state.clock_mhz for state in of_blocks]),
+        (say("temperature of the device"), "°C", [state.temperature_c for state in of_blocks]),
+    ):
+        known = [value for value in values if value is not None]
+        shown = f"{min(known):.0f} – {max(known):.0f} {unit}" if known else say("not readable")
+        yield name, shown
+
+
 def _command_groups(record: ExperimentRecord, command: CommandFacts) -> Iterator[Group]:
     """Those of a command, which has no model, no engine and no threads that are known."""
     settings, outcome = record.settings, record.outcome
@@ -325,6 +344,8 @@ def _machine(record: ExperimentRecord) -> Iterator[tuple[str, str]]:
         yield say("caches"), listed([_cache(cache) for cache in machine.caches])
     yield say("memory"), units.data_size(machine.memory_bytes)
     yield say("system"), machine.os
+    if record.device is not None:
+        yield from _device(record.device)
     if machine.governor:
         yield say("frequency governor"), machine.governor
     for name, per_s, size, spread, rate in (
@@ -424,6 +445,7 @@ _STOPPED = {
     "blocks": Message("all planned blocks were done"),
     "seconds": Message("the time budget was spent"),
     "interrupted": Message("interrupted by the user"),
+    "device": Message("the device failed"),
 }
 
 

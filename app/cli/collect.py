@@ -132,6 +132,25 @@ _Dtype = Annotated[
         "float16. Default: they stay what the model says.",
     ),
 ]
+_Device = Annotated[
+    str,
+    typer.Option(
+        metavar="DEVICE",
+        help="torch: cpu (default), cuda, rocm, xpu, mps or npu, with a number where there are "
+        "several: cuda:1 (docs/engines.md#on-a-device).",
+    ),
+]
+_Tf32 = Annotated[
+    bool | None,
+    typer.Option(
+        "--tf32/--no-tf32",
+        help="Whether a device rounds float32 to TF32 in products and convolutions. Default: as "
+        "PyTorch does by itself.",
+    ),
+]
+_FlushL2 = Annotated[
+    bool, typer.Option("--flush-l2", help="Empty the caches of the device before each timed run.")
+]
 _MemoryLimit = Annotated[
     float | None,
     typer.Option(
@@ -178,7 +197,10 @@ def collect(
     input_range: _InputRange = None,
     input_: _Input = None,
     custom_op_library: _CustomOpLibrary = None,
+    device: _Device = "cpu",
     dtype: _Dtype = "",
+    tf32: _Tf32 = None,
+    flush_l2: _FlushL2 = False,
     memory_limit: _MemoryLimit = None,
     timeout: _Timeout = None,
     out: _Out = None,
@@ -299,7 +321,7 @@ def collect(
         command=typed_command(),
         runtime=runtime,
         runtimes=engines,
-        placement=Placement(dtype=dtype),
+        placement=Placement(dtype, device, tf32, flush_l2),
     )
 
     def run(one: Recording) -> Path:

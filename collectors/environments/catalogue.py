@@ -68,7 +68,7 @@ _TORCH_CUDA = Build(
     7_000 * _MB,
     Message(
         "The package index that pip uses here has no CPU build of PyTorch, so this is the build "
-        "with CUDA libraries. FuseScope does not use them."
+        "with CUDA libraries. Only --device cuda uses them."
     ),
 )
 

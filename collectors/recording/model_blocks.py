@@ -49,6 +49,7 @@ class ModelBlocks:
         return BlockMeasured(
             lanes=[lane for part in parts for lane in part.lanes],
             profiles=[profile for part in parts for profile in part.profiles],
+            states=[state for part in parts for state in part.states],
         )
 
     def _jobs_alone(

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from fusescope.analysis.errors import FuseScopeError
-from fusescope.analysis.experiment import FROM_FILE, Machine, OwnFusion, Peaks, Try
+from fusescope.analysis.experiment import FROM_FILE, DeviceFacts, Machine, OwnFusion, Peaks, Try
 from fusescope.analysis.messages import Message, Said
 from fusescope.collectors import variants
 from fusescope.collectors.environments.catalogue import OWN, kind_of, takes_onnx
@@ -32,6 +32,7 @@ from fusescope.collectors.workers.jobs import (
     BlockMeasured,
     Derived,
     DeriveJob,
+    DeviceJob,
     Drawing,
     Fusion,
     FusionsJob,
@@ -47,7 +48,8 @@ from fusescope.collectors.workers.jobs import (
     Switches,
     TranslateJob,
 )
-from fusescope.collectors.workers.pool import WorkerPool
+from fusescope.collectors.workers.placement import CPU
+from fusescope.collectors.workers.pool import DEVICE_TASK, WorkerPool
 
 MATCHING_SHARE = 0.2  # of a time budget, for all variants together
 OWN_PASS_SHARE = 0.1  # of a time budget
@@ -74,7 +76,8 @@ class Preparation:
     `plan` the variants to record, `trials` what each of them did alone. `own_fusions` is what our
     own pass would fuse, None where it was not tried or did not end in time. `tries` are those of
     the recording, with what refused them. `sharing` says whether releases run in one
-    process. `seconds` is what all of this took."""
+    process. `seconds` is what all of this took. `device` is what the recording runs on beside the
+    processor."""
 
     started: str
     machine: Machine
@@ -87,6 +90,7 @@ class Preparation:
     tries: tuple[Try, ...]
     sharing: Sharing
     seconds: float
+    device: DeviceFacts | None = None
 
     @property
     def lanes(self) -> tuple[Lane, ...]:
@@ -124,6 +128,7 @@ def prepare(
             report("prepare", _FETCHING.of(version=release))
         if not fetching.fetch(release, lambda said: report("prepare", said)):
             raise FuseScopeError("release_no_wheel", version=release)
+    device = _device(recording, pool)
     across = _prepared(recording, plan, folder, pool)
     model = across.model
     plan = left_out.without(plan, across.lacking, recording, lambda said: report("prepare", said))
@@ -236,6 +241,7 @@ def prepare(
         refused.tries,
         together,
         took_s,
+        device,
     )
 
 
@@ -250,6 +256,14 @@ def _prepared(recording: Recording, plan: Plan, folder: Path, pool: WorkerPool) 
     model = pool.at_home().run("prepare", job, Prepared)
     version = version_of(recording.runtime)
     return Across(msgspec.structs.replace(model, engine_version=version))
+
+
+def _device(recording: Recording, pool: WorkerPool) -> DeviceFacts | None:
+    """What the recording runs on beside the processor. Raises FuseScopeError where that is not
+    there."""
+    if recording.placement.device == CPU:
+        return None
+    return pool.run(DEVICE_TASK, DeviceJob(recording.placement), DeviceFacts)
 
 
 def _translated(

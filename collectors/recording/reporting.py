@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 
+from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.messages import Message
 from fusescope.collectors.progress import Progress
 from fusescope.collectors.recording.series import Series, Stopped
@@ -22,7 +23,9 @@ _STOPPED: Mapping[Stopped, Message] = {
     "blocks": Message("Recorded {complete:blocks}"),
     "seconds": Message("The time budget ended after {complete:blocks}"),
     "interrupted": Message("Interrupted; kept {complete:blocks}"),
+    "device": Message("The device failed; kept {complete:blocks}"),
 }
+_FAILED = Message("{stopped}. {reason:name}.")
 _LOADED = Message("{stopped}, {n:count} of them while the machine was busy")
 _RENAMED = Message("{stopped}. {asked:name} already exists, so this file is {file:name}.")
 
@@ -37,10 +40,19 @@ def of_blocks(series: Series) -> Progress:
     return Progress("blocks", done, series.look, message, series.seconds_left())
 
 
-def of_end(stopped: Stopped, series: Series, asked: Path, written: Path) -> Progress:
-    """Why it ended; `written` is where the file is that was asked for."""
+def of_end(
+    stopped: Stopped,
+    series: Series,
+    asked: Path,
+    written: Path,
+    failure: FuseScopeError | None = None,
+) -> Progress:
+    """Why it ended; `written` is where the file is that was asked for, `failure` what the device
+    failed of."""
     done = len(series.complete)
     message = _STOPPED[stopped].of(complete=done)
+    if failure is not None:
+        message = _FAILED.of(stopped=message, reason=failure.what)
     if series.loaded:
         message = _LOADED.of(stopped=message, n=series.loaded)
     if written != asked:

@@ -166,6 +166,7 @@ class Recording:
             raise FuseScopeError(
                 "baseline_not_recorded", baseline=self.baseline[:60], variants=", ".join(names)
             )
+        placing.check_variants(self.placement, names)
         self._check_numbers(found)
         again = next((variant.name for variant in found if variant.spin and self.spin), None)
         if again is not None:

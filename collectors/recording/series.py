@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from fusescope.analysis.experiment import Profile, Samples
+import msgspec
+
+from fusescope.analysis.experiment import DeviceState, Profile, Samples
 from fusescope.collectors.recording import quiet
 from fusescope.collectors.recording.blocks import (
     MIN_BLOCKS,
@@ -25,7 +27,7 @@ from fusescope.collectors.recording.budget import BlockCost, Deadline
 from fusescope.collectors.variants import file_name
 from fusescope.collectors.workers.jobs import BlockMeasured, Lane, ProfiledRuns
 
-Stopped = Literal["decided", "blocks", "seconds", "interrupted"]
+Stopped = Literal["decided", "blocks", "seconds", "interrupted", "device"]
 Measure = Callable[[Path, int, int], BlockMeasured]
 
 
@@ -94,15 +96,31 @@ class Series:
 
     def samples(self, variant: str) -> Samples:
         """All un-profiled runs of one variant, both copies of the baseline."""
-        rows = [
-            (block, index, lane.copy, lane.wall_ns[index], lane.cpu_ns[index])
+        lanes = [
+            (block, lane)
             for block, measured in enumerate(self.complete)
             for lane in sorted(measured.lanes, key=lambda lane: lane.copy)
             if lane.variant == variant
+        ]
+        rows = [
+            (block, index, lane.copy, lane.wall_ns[index], lane.cpu_ns[index])
+            for block, lane in lanes
             for index in range(len(lane.wall_ns))
         ]
-        columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(5)]
-        return Samples(*columns)
+        block, number, copy, wall, cpu = [list(column) for column in zip(*rows, strict=True)] or [
+            [] for _ in range(5)
+        ]
+        times = [time for _, lane in lanes for time in lane.device_ns or ()]
+        device = times if times and len(times) == len(rows) else None
+        return Samples(block, number, copy, wall, cpu, device)
+
+    def states(self) -> list[DeviceState]:
+        """What the driver said of the device before and after each block."""
+        return [
+            msgspec.structs.replace(state, block=block)
+            for block, measured in enumerate(self.complete)
+            for state in measured.states
+        ]
 
     def profiles(self, variant: str) -> tuple[list[Profile], dict[str, Path]]:
         """Profiles of one variant, and the files behind them by name in the zip."""

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 TOLERANCE = 1e-3
-HALF_TOLERANCE = 1e-2  # float16
+HALF_TOLERANCE = 1e-2  # float16, and float32 whose products are rounded to TF32: 11 bits as well
 BFLOAT16_TOLERANCE = 1.6e-2
 
 
 def tolerance_of(dtypes: Iterable[str]) -> float:
-    """Return the tolerance of a computation with tensors of these types (numpy's names)."""
+    """Return the tolerance of a computation with tensors of these types (numpy's, or tf32)."""
     names = set(dtypes)
     if "bfloat16" in names:
         return BFLOAT16_TOLERANCE
-    return HALF_TOLERANCE if "float16" in names else TOLERANCE
+    return HALF_TOLERANCE if names & {"float16", "tf32"} else TOLERANCE

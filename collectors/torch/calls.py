@@ -48,7 +48,8 @@ class Run:
     """The calls of one run in order, and the tensors by name, as they were when written: those
     that were fed or are constant included, those that a library has packed not.
     `outputs` are the names of what was returned, `told` the numbers that the program read out of
-    tensors, each with the tensor."""
+    tensors, each with the tensor. `rounded` are types, beside those of the tensors, that
+    values were rounded to on the way: 'tf32'."""
 
     calls: list[Call] = field(default_factory=list)
     values: dict[str, torch.Tensor] = field(default_factory=dict)
@@ -56,6 +57,7 @@ class Run:
     given: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
     told: list[tuple[str, str]] = field(default_factory=list)
+    rounded: set[str] = field(default_factory=set)
 
 
 class Watch:

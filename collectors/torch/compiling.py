@@ -17,7 +17,7 @@ from fusescope.analysis.errors import FuseScopeError
 from fusescope.collectors.torch import internals
 from fusescope.collectors.torch.denial import Denial
 from fusescope.collectors.torch.hearing import hearing
-from fusescope.collectors.torch.names import WITHOUT
+from fusescope.collectors.torch.names import AUTOTUNED, CUDA_GRAPH, WITHOUT
 from fusescope.collectors.torch.reasons import Told
 from fusescope.collectors.workers.jobs import Denied
 
@@ -77,6 +77,8 @@ SETTINGS: Mapping[str, Settings] = {
     "unfused": _UNFUSED,
     "fused": {},
     "freezing": {"freezing": True},
+    AUTOTUNED: {"max_autotune": True, "coordinate_descent_tuning": True},
+    CUDA_GRAPH: {"triton.cudagraphs": True},
 }
 
 

@@ -17,7 +17,7 @@ import torch
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.text import clean_text
-from fusescope.collectors.torch import arguments, networks
+from fusescope.collectors.torch import arguments, devices, networks
 from fusescope.collectors.torch.arguments import Arguments
 from fusescope.collectors.torch.names import PREFIX
 from fusescope.collectors.torch.translated import network
@@ -25,7 +25,7 @@ from fusescope.collectors.torch.translated.network import Network
 from fusescope.collectors.torch.trees import tensors_of
 from fusescope.collectors.workers.drawn import GivenInput
 from fusescope.collectors.workers.jobs import SessionSettings
-from fusescope.collectors.workers.placement import Placement
+from fusescope.collectors.workers.placement import CPU, Placement
 
 _RUN = "def run(*inputs):\n    return model({arguments})\n"
 _WEIGHT_SEED = 20_241
@@ -70,7 +70,7 @@ class Loaded:
         with torch.no_grad():
             for tensor in (*self.model.parameters(), *self.model.buffers()):
                 if tensor.is_floating_point():
-                    drawn = torch.rand(2, *tensor.shape, generator=chance).to(tensor.dtype)
+                    drawn = torch.rand(2, *tensor.shape, generator=chance).to(tensor)
                     tensor.mul_(1 + 0.2 * drawn[0]).add_(0.05 * drawn[1])
 
     def named_inputs(self) -> list[tuple[str, torch.Tensor]]:
@@ -138,10 +138,14 @@ def load(spec: str, seed: int, placement: Placement, given: Sequence[GivenInput]
     if isinstance(model, torch.nn.Module):
         model.eval().requires_grad_(False)
     if placement.dtype:
-        model, inputs = _converted(model, inputs, getattr(torch, placement.dtype))
+        move = partial(_converted, dtype=getattr(torch, placement.dtype))
+        inputs = _moved(model, inputs, move)
     leaves = torch.utils._pytree.tree_leaves(inputs)
-    run = _run_of(model, len(inputs), taken.keywords)
     sha256 = _hash(source, function, model, leaves)
+    if placement.device != CPU:
+        place = devices.chosen(placement).place
+        inputs = _moved(model, inputs, lambda tensor: tensor.to(place))
+    run = _run_of(model, len(inputs), taken.keywords)
     return Loaded(run, model, inputs, path, sha256, names=taken.names, sources=taken.sources)
 
 
@@ -172,17 +176,19 @@ def _named(names: Sequence[str], inputs: Sequence[Any]) -> Iterator[tuple[str, t
             yield (name if len(tensors) == 1 else f"{name}_{number}"), tensor
 
 
-def _converted(model: Any, inputs: Any, dtype: torch.dtype) -> tuple[Any, Any]:
-    """Floating-point weights, buffers and inputs in that type; integers, booleans and complex
-    numbers stay. Of a function that is no module, only the inputs can be reached."""
-
-    def convert(leaf: Any) -> Any:
-        is_tensor = isinstance(leaf, torch.Tensor)
-        return leaf.to(dtype) if is_tensor and leaf.is_floating_point() else leaf
-
+def _moved(model: Any, inputs: Any, move: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """The inputs with every tensor moved, and so in place the weights and buffers of a module. Of
+    a function that is none, only the inputs can be reached."""
     if isinstance(model, torch.nn.Module):
-        model._apply(convert)
-    return model, torch.utils._pytree.tree_map(convert, inputs)
+        model._apply(move)
+    return torch.utils._pytree.tree_map(
+        lambda leaf: move(leaf) if isinstance(leaf, torch.Tensor) else leaf, inputs
+    )
+
+
+def _converted(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """In that type; integers, booleans and complex numbers stay."""
+    return tensor.to(dtype) if tensor.is_floating_point() else tensor
 
 
 def _run_of(
@@ -218,7 +224,7 @@ def _hash(source: bytes, function: str, model: object, leaves: list[Any]) -> str
         digest.update(f"\0{name}".encode())
         if isinstance(tensor, torch.Tensor):
             digest.update(f"{tensor.dtype}{tuple(tensor.shape)}".encode())
-            plain = tensor.detach().contiguous().reshape(-1).view(torch.uint8)
+            plain = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
             digest.update(plain.numpy().data)
         else:
             digest.update(repr(tensor).encode())

@@ -9,6 +9,8 @@ from fusescope.analysis.messages import Message
 
 PREFIX = "torch:"
 RUNNABLE = "fx_graph_runnable.py"  # as torch calls the graph that it compiled, as a program
+CUDA_GRAPH = "reduce-overhead"  # a variant whose kernels a graph of the device launches
+AUTOTUNED = "max-autotune"
 WITHOUT = "without:"  # a variant that is fused but for one kernel
 BUILT_IN: Mapping[str, Message] = MappingProxyType(
     {

@@ -109,7 +109,7 @@ def _by_value(run: Run, model: Run) -> dict[str, list[str]]:
     candidates = Candidates()
     views = {name for call in model.calls if call.is_view for name in call.writes}
     order = {name: place for place, call in enumerate(model.calls) for name in call.writes}
-    dtypes = set[str]()
+    dtypes = run.rounded | model.rounded
     for name in order:
         array = array_of(model.values[name])
         dtypes.add(DTYPES.get(model.values[name].dtype, ""))

@@ -17,12 +17,14 @@ from torch.profiler import ProfilerActivity, profile
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.collectors.models.array import Array
-from fusescope.collectors.torch import internals, models
+from fusescope.collectors.torch import devices, internals, models
 from fusescope.collectors.torch.compiling import ALWAYS as _ALWAYS
 from fusescope.collectors.torch.compiling import Compiled, compiling, settings_of
+from fusescope.collectors.torch.names import CUDA_GRAPH
 from fusescope.collectors.torch.refusal import reason_of
 from fusescope.collectors.torch.trees import tensors_of
 from fusescope.collectors.workers.jobs import SessionSettings
+from fusescope.collectors.workers.placement import CPU, Placement
 
 GUARDED_RUNS = 20
 GUARD_EVENT = "TorchDynamo Cache Lookup"
@@ -36,6 +38,9 @@ def prepare_process(settings: SessionSettings) -> None:
     for name, value in (("automatic_dynamic_shapes", False), ("recompile_limit", 64)):
         if hasattr(torch._dynamo.config, name):
             setattr(torch._dynamo.config, name, value)
+    if settings.placement.tf32 is not None:
+        torch.set_float32_matmul_precision("high" if settings.placement.tf32 else "highest")
+        torch.backends.cudnn.allow_tf32 = settings.placement.tf32
 
 
 def recorded_settings(settings: SessionSettings, variant: str) -> dict[str, str | int | bool]:
@@ -57,7 +62,23 @@ def recorded_settings(settings: SessionSettings, variant: str) -> dict[str, str 
         **({"dynamic_dimensions": dynamic} if dynamic else {}),
         "intra_op_threads": settings.threads,
         "intra_op_spinning": False,
-        "provider": "CPU",
+        "provider": devices.chosen(settings.placement).provider,
+        **_on_device(settings.placement),
+    }
+
+
+def _on_device(placement: Placement) -> dict[str, str | int | bool]:
+    """What holds on a device alone."""
+    if placement.kind == CPU:
+        return {}
+    device = devices.chosen(placement)
+    is_timed = len(device.profiled()) > 1
+    return {
+        "device": device.name,
+        **({"kernel_times": "device"} if is_timed else {}),
+        "float32_products": torch.get_float32_matmul_precision(),
+        "tf32_convolutions": bool(torch.backends.cudnn.allow_tf32),
+        "l2_flushed": placement.flush_l2,
     }
 
 
@@ -87,6 +108,9 @@ class TorchSession:
         vary_weights: bool = False,
         mapped: bool = False,
     ) -> None:
+        self.device = devices.chosen(settings.placement)
+        self._events = (self.device.event(), self.device.event())
+        self._marks_steps = variant == CUDA_GRAPH
         self.loaded = models.of(settings)
         if vary_weights:
             self.loaded.vary_weights()
@@ -143,8 +167,22 @@ class TorchSession:
             tensor.copy_(torch.from_numpy(values[name]))
 
     def run(self) -> None:
-        """One run of the whole model."""
+        """One run of the whole model, until the device is done with it."""
+        first, last = self._events
+        if self._marks_steps:
+            torch.compiler.cudagraph_mark_step_begin()
+        if first is not None:
+            first.record()
         self._result = self._call(*self.loaded.inputs)
+        if last is not None:
+            last.record()
+        self.device.synchronise()
+
+    @property
+    def device_ns(self) -> int | None:
+        """The latest run between two events of the device; None for a device without events."""
+        first, last = self._events
+        return None if first is None else round(first.elapsed_time(last) * 1e6)
 
     def result(self) -> list[torch.Tensor]:
         """The tensors that the latest run returned."""
@@ -157,7 +195,7 @@ class TorchSession:
 
 def array_of(tensor: torch.Tensor) -> Array | None:
     """A tensor's values in the order of its shape; half-precision as float32."""
-    tensor = tensor.detach().contiguous()
+    tensor = tensor.detach().cpu().contiguous()
     if tensor.dtype in (torch.bfloat16, torch.float16):
         tensor = tensor.float()
     try:

@@ -17,6 +17,7 @@ from fusescope.collectors.torch.calls import BETWEEN, Call, Watch, handles, watc
 from fusescope.collectors.torch.compiling import Compiled
 from fusescope.collectors.torch.eager import watch_eager
 from fusescope.collectors.torch.kernel_map import check, several
+from fusescope.collectors.torch.names import CUDA_GRAPH
 from fusescope.collectors.torch.naming import Named, model_graph, named, node_name
 from fusescope.collectors.torch.reasons import not_fused
 from fusescope.collectors.torch.session import TorchSession
@@ -45,6 +46,8 @@ def graph_of(settings: SessionSettings, variant: str, folder: Path) -> VariantGr
     the other. Raises RuntimeError where this release does not show what it generates, and
     FuseScopeError where `unfused` still has a kernel of several operators, or a variant without one
     kernel is something else than that."""
+    if variant == CUDA_GRAPH:
+        raise ValueError("its kernels are launched by a CUDA graph, which the host does not see")
     loaded = models.of(settings)
     loaded.vary_weights()
     model = Watch(loaded.named_tensors())
@@ -70,6 +73,8 @@ def graph_of(settings: SessionSettings, variant: str, folder: Path) -> VariantGr
             stack.enter_context(watching_between(watch, made.modules, file, folder))
         session.run()
     watch.returns(session.result())
+    if session.device.rounds_to_tf32(call.name for call in model.run.calls):
+        watch.run.rounded.add("tf32")
     names = _handles(watch.run.calls, made.sources)
     if variant == "unfused":
         _check_unfused(made)

@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import fusescope
+from fusescope.collectors.workers import visible
 
 CODE = "code"
 BROUGHT = "brought"
@@ -34,11 +35,10 @@ _CACHES = {
     "XDG_DATA_HOME": "data",
     "XDG_STATE_HOME": "state",
 }
-# Workers run on the CPU: none looks for an accelerator, which for TPUs asks the network. Threads of
-# OpenMP that wait do not spin, as none of ONNX Runtime's do: beside other work they take the cores.
+# No worker looks for an accelerator of JAX's, which for TPUs asks the network. Threads of OpenMP
+# that wait do not spin, as none of ONNX Runtime's do: beside other work they take the cores.
 _SETTINGS = {
     "JAX_PLATFORMS": "cpu",
-    "CUDA_VISIBLE_DEVICES": "",
     "TPU_SKIP_MDS_QUERY": "1",
     "OMP_WAIT_POLICY": "PASSIVE",
 }
@@ -79,11 +79,13 @@ def _link(place: Path, name: str) -> None:
         link.symlink_to(real.resolve())
 
 
-def environment(directory: str) -> dict[str, str]:
-    """Beside what every worker gets: where the code is, and caches that go with the worker."""
+def environment(directory: str, devices: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Beside what every worker gets: where the code is, caches that go with the worker, and the
+    variables by which it sees `devices`; None hides every device."""
     kept = {name: os.environ[name] for name in COMPILER_SETTINGS if name in os.environ}
     caches = {name: os.path.join(directory, place) for name, place in _CACHES.items()}
-    return {**kept, **caches, **_SETTINGS, "PYTHONPATH": os.path.join(directory, CODE)}
+    shown = visible.HIDDEN if devices is None else devices
+    return {**kept, **caches, **_SETTINGS, **shown, "PYTHONPATH": os.path.join(directory, CODE)}
 
 
 def resident_bytes(leader: int, limit_bytes: int) -> int:

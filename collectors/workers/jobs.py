@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from fusescope.analysis.experiment import Agreement, Cache
+from fusescope.analysis.experiment import Agreement, Cache, DeviceState
 from fusescope.collectors.models.facts import InputFacts
 from fusescope.collectors.workers.drawn import GivenInput
 from fusescope.collectors.workers.placement import AS_IT_IS, Placement
@@ -76,6 +76,13 @@ class EngineVersion(msgspec.Struct, frozen=True):
     """What an engine calls itself, with a local part (+cpu) where it has one."""
 
     version: str
+
+
+class DeviceJob(msgspec.Struct, frozen=True):
+    """See whether the device of a recording is there. The answer is analysis.experiment's
+    DeviceFacts."""
+
+    placement: Placement
 
 
 class ExportJob(msgspec.Struct, frozen=True):
@@ -183,8 +190,8 @@ class SessionSettings(msgspec.Struct, frozen=True):
     where it had any. `compiled` is the folder where an engine that compiles keeps what it made, ''
     for the others; `denied` says which kernel a variant of it is without. `provider` is the
     execution provider of a session, '' for the CPU's. `program` is the folder of the model as a
-    program for engines that have no ONNX, '' for none. `placement` is the data type of the model,
-    `given` are inputs that are drawn in place of those of its function.
+    program for engines that have no ONNX, '' for none. `placement` is its device and its data
+    type, `given` are inputs that are drawn in place of those of its function.
     """
 
     model: str
@@ -447,12 +454,14 @@ class BlockJob(msgspec.Struct, frozen=True):
 
 
 class LaneRuns(msgspec.Struct, frozen=True):
-    """Un-profiled runs of one lane, in the order of the rounds."""
+    """Un-profiled runs of one lane, in the order of the rounds. `device_ns` is the time between two
+    events of the device around each, None where there are none."""
 
     variant: str
     copy: int
     wall_ns: list[int]
     cpu_ns: list[int]
+    device_ns: list[int] | None = None
 
 
 class ProfiledRuns(msgspec.Struct, frozen=True):
@@ -468,8 +477,10 @@ class ProfiledRuns(msgspec.Struct, frozen=True):
 
 class BlockMeasured(msgspec.Struct, frozen=True):
     """One block's runs. `rounds_s` is what its rounds took, None where that is the sum of the times
-    of its runs."""
+    of its runs. `states` are those of its device before and after them; none where nothing tells
+    them."""
 
     lanes: list[LaneRuns]
     profiles: list[ProfiledRuns]
     rounds_s: float | None = None
+    states: list[DeviceState] = []

@@ -10,7 +10,10 @@ from typing import TypeVar
 import msgspec
 
 from fusescope.collectors.models.custom_ops import Library
-from fusescope.collectors.workers import addressing, worker
+from fusescope.collectors.workers import addressing, visible, worker
+from fusescope.collectors.workers.placement import AS_IT_IS, Placement
+
+DEVICE_TASK = "device"  # which sees all devices, to say whether the one that is meant is there
 
 Answer = TypeVar("Answer")
 
@@ -38,6 +41,7 @@ class WorkerPool:
     releases: Mapping[str, Path] = field(default_factory=dict)
     engines: Mapping[str, WorkerPool] = field(default_factory=dict)
     has_device: bool = False
+    placement: Placement = AS_IT_IS
     brought: tuple[str, ...] = ()
 
     def run(
@@ -63,6 +67,7 @@ class WorkerPool:
             python=self.python,
             packages=self._packages(job),
             brought=self.brought,
+            devices=visible.environment(self.placement, whole=task == DEVICE_TASK),
         )
         if library is not None:
             library.check_unchanged()

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -90,11 +90,14 @@ def run(
     python: Path | None = None,
     packages: Path | None = None,
     brought: Sequence[str] = (),
+    devices: Mapping[str, str] | None = None,
 ) -> Answer:
     """Runs the task and returns its answer. `library` is the name of a library of the user's that
     runs in there; `python` is that of the engine's environment, None for FuseScope's own. What
     lies in `packages` is imported in place of what FuseScope was installed with; `brought` are
     packages of FuseScope's own installation for another Python that has none of the name.
+    `devices` are the variables by which an engine of another environment sees devices, None: it
+    sees none.
 
     Raises FuseScopeError (with `where`, the model's name) for whatever goes wrong in there:
     a refusal of the engine, a crash, too much memory, too much time. Raises Cancelled when
@@ -123,7 +126,7 @@ def run(
         elif python is None:
             child = _start(task, directory, stderr)
         else:
-            child = _start_foreign(python, task, directory, stderr, brought)
+            child = _start_foreign(python, task, directory, stderr, brought, devices)
         try:
             text = _converse(child, request, limits, where, cancelled, watched_bytes)
             code = child.wait()
@@ -173,7 +176,12 @@ def _started(
 
 
 def _start_foreign(
-    python: Path, task: str, directory: Path, stderr: IO[bytes], brought: Sequence[str]
+    python: Path,
+    task: str,
+    directory: Path,
+    stderr: IO[bytes],
+    brought: Sequence[str],
+    devices: Mapping[str, str] | None,
 ) -> subprocess.Popen[bytes]:
     """Raises FuseScopeError where that Python cannot be run."""
     foreign.lay_out(directory, brought)
@@ -184,7 +192,7 @@ def _start_foreign(
             stdout=subprocess.PIPE,
             stderr=stderr,
             cwd=directory,
-            env={**_environment(str(directory)), **foreign.environment(str(directory))},
+            env={**_environment(str(directory)), **foreign.environment(str(directory), devices)},
             start_new_session=True,
         )
     except OSError as error:

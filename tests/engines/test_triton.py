@@ -3,8 +3,6 @@ torch's environment, or in PYTHONPATH (pip install --no-deps --target FOLDER tri
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,14 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 
-import fusescope
 from fusescope.analysis.compare.groups.lineage import Lineage, lineage
 from fusescope.analysis.experiment import TensorMatch
 from fusescope.analysis.graph import Graph, parse_graph
-from fusescope.collectors.environments import state
-from fusescope.collectors.environments.catalogue import ENGINES
+from tests.torch_python import TORCH, in_torchs_python
 
-TORCH = state.state_of(ENGINES["torch"])
 NET = """
 import torch
 class Net(torch.nn.Module):
@@ -41,15 +36,6 @@ class Seen(msgspec.Struct):
 
     def parsed(self) -> Graph:
         return parse_graph(bytes(self.graph), "")
-
-
-def in_torchs_python(*words: str) -> subprocess.CompletedProcess[str]:
-    places = [str(Path(fusescope.__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
-    python = str(state.python_in(TORCH.folder))
-    return subprocess.run(
-        [python, *words], env=environment, capture_output=True, text=True, check=False
-    )
 
 
 if TORCH.kind != "ready" or in_torchs_python("-c", "import triton").returncode:

@@ -29,7 +29,8 @@ from fusescope.analysis.messages.errors.models import MODELS, ModelsError
 from fusescope.analysis.messages.errors.outputs import OUTPUTS, OutputsError
 from fusescope.analysis.messages.errors.own_commands import OWN_COMMANDS, OwnCommandsError
 from fusescope.analysis.messages.errors.recipes import RECIPES, RecipesError
-from fusescope.analysis.messages.errors.requests import REQUESTS, RequestsError
+from fusescope.analysis.messages.errors.recording.devices import DEVICES, DevicesError
+from fusescope.analysis.messages.errors.recording.requests import REQUESTS, RequestsError
 from fusescope.analysis.messages.errors.rules import RULES, RulesError
 from fusescope.analysis.messages.errors.runtimes import RUNTIMES, RuntimesError
 from fusescope.analysis.messages.errors.tables import TABLES, TablesError
@@ -42,6 +43,7 @@ ErrorCode = (
     | ConditionsError
     | ContentsError
     | DatabasesError
+    | DevicesError
     | DocumentsError
     | ExperimentsError
     | FilesError
@@ -73,6 +75,7 @@ ERRORS: Mapping[ErrorCode, ErrorText] = dict(
         CONDITIONS.items(),
         CONTENTS.items(),
         DATABASES.items(),
+        DEVICES.items(),
         DOCUMENTS.items(),
         EXPERIMENTS.items(),
         FILES.items(),

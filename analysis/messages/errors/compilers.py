@@ -39,7 +39,6 @@ CompilersError = Literal[
     "openvino_refused",
     "operator_not_translated",
     "option_not_beside",
-    "dtype_of_others",
     "given_of_others",
     "input_given_twice",
     "input_place_missing",
@@ -47,7 +46,6 @@ CompilersError = Literal[
     "range_of_no_input",
     "torch_input_unknown",
     "torch_no_inputs",
-    "dtype_unknown",
     "option_of_onnx_only",
     "option_of_own_only",
     "torch_changes_inputs",
@@ -197,14 +195,6 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
     "range_of_no_input": ErrorText(
         Message("--input-range names '{input:name}', which no --input gives"),
         Message("Give its shape and type with --input."),
-    ),
-    "dtype_of_others": ErrorText(
-        Message("The engine {runtime:name} does not convert a model to another data type"),
-        Message("Leave --dtype out, or record with one of {engines:name}."),
-    ),
-    "dtype_unknown": ErrorText(
-        Message("There is no data type {dtype:name} for a recording"),
-        Message("Choose one of {known:name}."),
     ),
     "option_of_onnx_only": ErrorText(
         Message("The option {option:name} is for ONNX models, not for the engine {runtime:name}"),

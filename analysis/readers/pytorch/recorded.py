@@ -4,16 +4,20 @@ A generated kernel's name serves unrelated operators (equal source is compiled o
 joined by their order: the n-th call of a run is the n-th node of the graph, where the names of all
 of them agree. A call is an operator of the host that no other is around; what it dispatches
 is part of it. The compiler's wrappers are dispatch, and no operators.
+
+On a device a call has the time of the kernels that it launched. Kernels that no call launched, such
+as those of a graph of the device, are operators of their own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fusescope.analysis.graph import Graph, Node
 from fusescope.analysis.limits import DEFAULT_LIMITS, Limits
+from fusescope.analysis.operators.devices import runs_on_device
 from fusescope.analysis.operators.members import inductor, members_text
 from fusescope.analysis.readers.building.columns import Columns
 from fusescope.analysis.readers.building.nesting import Nesting
@@ -23,24 +27,39 @@ from fusescope.analysis.readers.pytorch.dispatch import is_dispatch
 from fusescope.analysis.readers.pytorch.event import Event, Span
 from fusescope.analysis.readers.pytorch.events import sort_events
 from fusescope.analysis.readers.pytorch.inputs import Inputs
+from fusescope.analysis.readers.pytorch.recorded_kernels import (
+    LaunchedKernels,
+    kernel_row,
+    kernel_times,
+)
 from fusescope.analysis.text import clean_text
 from fusescope.analysis.trace import Diagnostic, Meta, Trace, noted, runs_frame
 
 _GRAPH_NUMBER = re.compile(r"^graph_\d{1,9}_")
+_NO_TENSORS = dict.fromkeys(
+    ("inputs", "outputs", "bytes_in", "bytes_param", "bytes_out", "flops", "flops_source")
+    + ("members", "members_source")
+)
 _NO_BYTES = dict.fromkeys(("bytes_in", "bytes_param", "bytes_out"))
 
 
 @dataclass
 class RecordedCalls:
     """Collects the profiles of one variant, one a block, into one Trace. `graph` is the variant's,
-    None where it is not known: calls then keep the profiler's names."""
+    None where it is not known: calls then keep the profiler's names. `provider` ran it, on
+    `device`."""
 
     graph: Graph | None
     limits: Limits = DEFAULT_LIMITS
+    provider: str = "CPU"
+    device: str = "CPU"
     _rows: Columns = field(default_factory=Columns)
     _runs: Columns = field(default_factory=Columns)
     _notes: list[Diagnostic] = field(default_factory=list)
     _unjoined: int = 0
+    _by_kernels: int = 0
+    _without_kernels: int = 0
+    _strays: int = 0  # kernels that no call launched
 
     def add(self, data: bytes, where: str, *, block: int | None, warmup_runs: int) -> None:
         """Add the runs of one file; the first `warmup_runs` are marked. Raises FuseScopeError for a
@@ -54,6 +73,7 @@ class RecordedCalls:
             key=lambda op: (op.start_ns, -op.dur_ns),
         )
         inputs = Inputs()
+        launched = LaunchedKernels(found) if self._is_on_device else None
         place = 0
         for number, (_, step) in enumerate(steps):
             run = self._runs.count
@@ -70,23 +90,50 @@ class RecordedCalls:
                 if ops[place].start_ns >= step.start_ns:
                     inside.append(ops[place])
                 place += 1
-            self._add_run(run, inside, inputs)
+            self._add_run(run, inside, inputs, launched, step)
 
     def trace(self, meta: Meta) -> Trace:
         """The Trace of everything added so far. Raises FuseScopeError where there is no call."""
         notes = list(dict.fromkeys(self._notes))
         if self.graph is not None:
             notes += noted("warning", "calls_not_of_graph", self._unjoined)
+        if self._is_on_device and not self._by_kernels and not self._strays:
+            notes += noted("warning", "launch_times", 1)
+        else:
+            notes += noted("info", "nodes_by_kernels", self._by_kernels)
+            notes += noted("info", "nodes_without_kernels", self._without_kernels)
         runs = runs_frame(**self._runs, profiled=[True] * self._runs.count)
         return build_trace(meta, self._rows, runs=runs, notes=notes, limits=self.limits)
 
-    def _add_run(self, run: int, ops: Sequence[Span], inputs: Inputs) -> None:
+    @property
+    def _is_on_device(self) -> bool:
+        return runs_on_device(self.provider)
+
+    def _add_run(
+        self,
+        run: int,
+        ops: Sequence[Span],
+        inputs: Inputs,
+        launched: LaunchedKernels | None,
+        step: Span,
+    ) -> None:
         calls = list(_outermost(ops))
         nodes = self._nodes([call for call, _ in calls])
         self._unjoined += nodes is None and self.graph is not None
         for place, (call, inner) in enumerate(calls):
             node = nodes[place] if nodes is not None else None
-            self._rows.add(**_row(call, inner, node, self.graph, inputs), run=run)
+            row = _row(call, inner, node, self.graph, inputs)
+            row |= {"provider": self.provider, "device": self.device}
+            if launched is not None and launched.kernels:
+                kernels = launched.of([op.row for op in (call, *inner)])
+                row |= kernel_times(kernels, call.start_ns)
+                self._by_kernels += bool(kernels)
+                self._without_kernels += not kernels and "view" not in _attributes(node)
+            self._rows.add(**row, run=run)
+        for kernel in launched.left(step) if launched is not None else ():
+            self._strays += 1
+            row = kernel_row(kernel, self.provider, self.device)
+            self._rows.add(**row, **_NO_TENSORS, run=run)
 
     def _nodes(self, calls: Sequence[Span]) -> list[Node | None] | None:
         """The node of each call, None for calls that dispatch nothing and are in no graph; None
@@ -101,6 +148,10 @@ class RecordedCalls:
             name = _GRAPH_NUMBER.sub("", call.name)
             found.append(waiting.pop() if expected == name else None)
         return found if not waiting else None
+
+
+def _attributes(node: Node | None) -> Mapping[str, object]:
+    return {} if node is None else node.attributes
 
 
 def _outermost(ops: Sequence[Span]) -> Iterator[tuple[Span, list[Span]]]:

@@ -395,6 +395,16 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     "detail_differs": depending.detail,
     "heavy_counts_differ": depending.heavy,
     "operator_counts_differ": depending.operators,
+    "device_busy": told(
+        Message(
+            "Before the recording, other work used the device: {used_bytes:bytes} of its memory, "
+            "at work for {busy:percent} of the time."
+        ),
+        Message("End it, and record again: what it takes differs from run to run."),
+    ),
+    "stopped_device": told(
+        Message("The device failed after {blocks:blocks}, which ended the recording.")
+    ),
     "stopped_interrupted": told(Message("The recording was interrupted after {blocks:blocks}.")),
     "stopped_seconds": told(Message("The time budget ended the recording after {blocks:blocks}.")),
     "load_seen": depending.load_seen,

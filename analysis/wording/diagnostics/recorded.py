@@ -289,6 +289,17 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
             "without it."
         )
     ),
+    "device_events": told(
+        Message(
+            "Between two events of the device around it, a run typically takes "
+            "{device_ns:duration}; by the clock of the host, which waits for the device, "
+            "{wall_ns:duration}."
+        )
+    ),
+    "device_state_unknown": told(
+        Message("Nothing tells clocks and temperature of {device:name}."),
+        Message("Whether it ran at the same clocks in all blocks is not known."),
+    ),
     "device_memory": told(
         Message(
             "Peak device memory during the recording: {allocated_mb:megabytes} allocated, "

@@ -307,7 +307,8 @@ _ABOUT_ALL = (
     "tools_differ", "formats_differ", "versions_differ",
     "recordings_differ", "compared_cut_short", "compared_open_end", "compared_rows_lost", "control",
     "load_seen", "load",
-    "stopped_interrupted", "stopped_seconds", "runs_differ", "runs_unknown",
+    "device_busy", "stopped_device", "stopped_interrupted", "stopped_seconds", "runs_differ",
+    "runs_unknown",
     "communication_differs",
 )  # fmt: skip
 _APART = Message(

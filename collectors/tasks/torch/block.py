@@ -8,14 +8,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from torch.profiler import ProfilerActivity, profile, record_function
+from torch.profiler import profile, record_function
 
 from fusescope.collectors.recording.blocks import plan_block
+from fusescope.collectors.torch import devices
 from fusescope.collectors.torch.session import TorchSession, prepare_process
 from fusescope.collectors.variants import file_name
 from fusescope.collectors.workers.jobs import BlockJob as Job
 from fusescope.collectors.workers.jobs import BlockMeasured, Lane, ProfiledRuns
-from fusescope.collectors.workers.rounds import Runs, interleaved
+from fusescope.collectors.workers.rounds import interleaved
 
 STEP = "ProfilerStep#{}"  # as PyTorch's own schedule calls a run
 
@@ -25,14 +26,33 @@ def run(job: Job) -> BlockMeasured:
     prepare_process(job.settings)
     plan = plan_block(job.lanes, seed=job.seed, attempt=job.attempt, rounds=job.rounds)
 
-    def opened(lane: Lane) -> Runs:
+    device = devices.chosen(job.settings.placement)
+    caches = device.emptied_caches() if job.settings.placement.flush_l2 else None
+
+    def opened(lane: Lane) -> TorchSession:
         return TorchSession(job.settings, lane.variant)
 
-    runs = interleaved(plan.creation, plan.rounds, job.warmup_rounds, opened)
-    return BlockMeasured(lanes=runs, profiles=_profiled(job))
+    def turned(session: TorchSession) -> None:
+        if caches is not None:
+            caches.zero_()
+            device.synchronise()
+
+    with device.failing():
+        before = device.state()
+        runs = interleaved(
+            plan.creation,
+            plan.rounds,
+            job.warmup_rounds,
+            opened,
+            turned,
+            settles=not device.is_cpu,
+        )
+        states = [state for state in (before, device.state()) if state is not None]
+        profiles = _profiled(job, device)
+    return BlockMeasured(lanes=runs, profiles=profiles, states=states)
 
 
-def _profiled(job: Job) -> list[ProfiledRuns]:
+def _profiled(job: Job, device: devices.Device) -> list[ProfiledRuns]:
     """Interleaved like the timed rounds. The profiler sees the whole process, so the file of a
     variant is the profiler's, less the events outside its runs."""
     if not job.profiled_variants:
@@ -50,7 +70,7 @@ def _profiled(job: Job) -> list[ProfiledRuns]:
     gc.collect()
     gc.disable()
     try:
-        with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as profiler:
+        with profile(activities=device.profiled(), record_shapes=True) as profiler:
             for lanes_of_round in plan.rounds:
                 for lane in lanes_of_round:
                     with record_function(STEP.format(len(order))):

@@ -13,7 +13,7 @@ from fusescope.collectors.models.array import Array
 from fusescope.collectors.tensors.agreement import agreement_of
 from fusescope.collectors.tensors.difference import difference_of
 from fusescope.collectors.tensors.outputs import against
-from fusescope.collectors.torch import internals
+from fusescope.collectors.torch import devices, internals
 from fusescope.collectors.torch import session as sessions
 from fusescope.collectors.torch.session import TorchSession
 from fusescope.collectors.torch.variant_graph import VariantGraph, graph_of
@@ -27,10 +27,17 @@ def run(job: Job) -> Checked:
     """Measures and writes as the job says. A graph that cannot be had is not a failure, except
     where it shows that the variant is not what its name says."""
     sessions.prepare_process(job.settings)
+    with devices.chosen(job.settings.placement).failing():
+        return _checked(job)
+
+
+def _checked(job: Job) -> Checked:
     memory = PeakMemory.start()
     session = TorchSession(job.settings, job.variant)
+    session.device.start_peaks()
     run_ns = last_of_runs_ns(session.run, already=1)
     peak_bytes = memory.peak_bytes()
+    device_peaks = session.device.peaks()
     if job.variant != "eager" and not session.graphs:
         raise FuseScopeError("torch_nothing_compiled", variant=job.variant)
     difference = against(job.reference, job.outputs, session.outputs())
@@ -40,6 +47,7 @@ def run(job: Job) -> Checked:
         **sessions.recorded_settings(job.settings, job.variant),
         **internals.settings(),
         "peak_memory_from": memory.source,
+        **device_peaks,
         "compile_s": round(session.compile_ns / 1e9, 3) if job.variant != "eager" else 0.0,
         "graphs": session.graphs,
         "graph_breaks": session.graph_breaks,

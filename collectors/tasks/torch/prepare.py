@@ -9,7 +9,7 @@ import torch
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.graph import graph_json
 from fusescope.collectors.models.facts import InputFacts
-from fusescope.collectors.torch import internals, models
+from fusescope.collectors.torch import devices, internals, models
 from fusescope.collectors.torch.calls import Watch
 from fusescope.collectors.torch.compiling import SETTINGS
 from fusescope.collectors.torch.eager import watch_eager
@@ -22,6 +22,11 @@ def run(job: Job) -> Prepared:
     """Writes graph.json into the job's folder. Raises FuseScopeError for what returns no model, and
     whatever the model raises."""
     torch.set_grad_enabled(False)
+    with devices.chosen(job.placement).failing():
+        return _prepared(job)
+
+
+def _prepared(job: Job) -> Prepared:
     folder = Path(job.folder)
     loaded = models.load(job.model, job.seed, job.placement, job.given)
     watch = Watch(loaded.named_tensors())

@@ -298,6 +298,30 @@ def test_an_interruption_keeps_complete_blocks(tmp_path: Path) -> None:
     assert "kept 2 blocks" in str(steps[-1].message)
 
 
+def failing_device(step: Progress, steps: list[Progress], after: int) -> None:
+    steps.append(step)
+    if step.stage == "blocks" and step.done == after:
+        raise FuseScopeError("device_failed", device="cuda", reason="unspecified launch failure")
+
+
+def test_a_device_that_fails_keeps_complete_blocks(tmp_path: Path) -> None:
+    steps: list[Progress] = []
+    recording = short("mul_add", tmp_path, blocks=5, variants=("unfused", "fused"))
+    path = record(recording, on_progress=lambda step: failing_device(step, steps, 2))
+    file = File.open(path)
+    assert (file.record.outcome.stopped, file.record.outcome.blocks) == ("device", 2)
+    assert str(steps[-1].message) == (
+        "The device failed; kept 2 blocks. The device cuda failed: unspecified launch failure."
+    )
+
+
+def test_a_device_that_fails_before_the_first_block_writes_nothing(tmp_path: Path) -> None:
+    recording = short("mul_add", tmp_path, blocks=5, variants=("unfused",))
+    with pytest.raises(FuseScopeError, match="The device cuda failed"):
+        record(recording, on_progress=lambda step: failing_device(step, [], 0))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_recording_cancelled_before_its_first_block_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(FuseScopeError, match="before its first block"):
         run(short("mul_add", tmp_path), cancelled=lambda: True)

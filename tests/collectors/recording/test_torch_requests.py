@@ -61,7 +61,7 @@ def test_what_torch_wrote_itself_is_a_model(tmp_path: Path) -> None:
         ({"placement": Placement(dtype="bfloat61")}, "Did you mean 'bfloat16'?"),
         (
             {"placement": Placement(dtype="float16"), "runtime": "mindspore", "model": "mynet"},
-            "The engine mindspore does not convert a model to another data type",
+            "The engine mindspore has nothing for the option --dtype",
         ),
     ],
 )

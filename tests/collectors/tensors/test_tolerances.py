@@ -16,7 +16,9 @@ def rounded(values: Array, bits: int) -> Array:
     return np.ldexp(np.rint(fraction * 2.0**bits) / 2.0**bits, exponent)
 
 
-@pytest.mark.parametrize(("dtype", "bits"), [("bfloat16", 8), ("float16", 11), ("float32", 24)])
+@pytest.mark.parametrize(
+    ("dtype", "bits"), [("bfloat16", 8), ("float16", 11), ("tf32", 11), ("float32", 24)]
+)
 def test_a_hundred_roundings_stay_within_the_tolerance(dtype: str, bits: int) -> None:
     """Each of the products is rounded, against the same without rounding."""
     chance = np.random.default_rng(1)

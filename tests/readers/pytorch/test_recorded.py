@@ -105,3 +105,65 @@ def test_without_a_graph_calls_keep_their_names() -> None:
     trace = trace_of(run(0, 0), None)
     assert [name for name, _ in named(trace)] == [KERNEL, "aten::addmm", "aten::dropout", KERNEL]
     assert not [note for note in trace.diagnostics if note.code == "calls_not_of_graph"]
+
+
+def launch(number: int, start: float) -> dict[str, Any]:
+    made = event("cudaLaunchKernel", start, 1, "cuda_runtime")
+    return {**made, "args": {"correlation": number}}
+
+
+def kernel(name: str, number: int, start: float, dur: float) -> dict[str, Any]:
+    made = event(name, start, dur, "kernel")
+    return {**made, "pid": 0, "tid": 7, "args": {"correlation": number, "stream": 7, "device": 0}}
+
+
+def on_device(start: float, first: int = 100) -> list[dict[str, Any]]:
+    """A run whose calls launch one kernel, two, none and one, behind the host, and a kernel that
+    no call launched: at 90, for 6."""
+    places = ((12, "k1"), (36.5, "gemm"), (38, "reduce"), (52, "k3"), (85, "of_nobody"))
+    spans = ((40, 10), (52, 20), (72, 5), (78, 9), (90, 6))
+    launches = [launch(first + at, start + place) for at, (place, _) in enumerate(places)]
+    kernels = [
+        kernel(name, first + at, start + begin, dur)
+        for at, ((_, name), (begin, dur)) in enumerate(zip(places, spans, strict=True))
+    ]
+    return [*run(first, start), *launches, *kernels]
+
+
+def device_trace(events: list[dict[str, Any]], graph: Graph | None = GRAPH) -> Trace:
+    calls = RecordedCalls(graph, provider="CUDA", device="H100")
+    calls.add(json.dumps({"traceEvents": events}).encode(), "0.json", block=0, warmup_runs=0)
+    return calls.trace(Meta("experiment", "torch", None, "H100", "m.zip", "0" * 64))
+
+
+def test_on_a_device_a_call_has_the_time_of_the_kernels_that_it_launched() -> None:
+    """Two of a product together; none for what launched nothing."""
+    trace = device_trace([*on_device(0), *on_device(1000, 200)])
+    once = [
+        (f"{KERNEL}:1", 10_000), ("addmm:2", 25_000), ("aten::dropout", 0), (f"{KERNEL}:3", 9_000),
+        ("of_nobody", 6_000),
+    ]  # fmt: skip
+    assert sorted(named(trace)) == sorted(once * 2)
+    starts = {named(trace)[at][0]: int(start) for at, start in enumerate(trace.calls["start_ns"])}
+    assert starts["addmm:2"] == 1_052_000  # of its first kernel, in the last run
+    assert set(trace.operators["provider"].astype(str)) == {"CUDA"}
+    notes = {note.code: note.count for note in trace.diagnostics}
+    assert notes["nodes_by_kernels"] == 6 and notes["nodes_without_kernels"] == 2
+    assert "calls_not_of_graph" not in notes and "launch_times" not in notes
+
+
+def test_kernels_of_a_graph_of_the_device_are_operators_of_their_own() -> None:
+    """A replay: one launch for all, and no call of the host around it."""
+    events = [
+        event("ProfilerStep#0", 0, 100, "user_annotation"),
+        {**event("cudaGraphLaunch", 10, 5, "cuda_runtime"), "args": {"correlation": 5}},
+        kernel("triton_poi_fused_0", 5, 20, 10),
+        kernel("gemm", 5, 31, 20),
+    ]
+    assert named(device_trace(events, None)) == [("triton_poi_fused_0", 10_000), ("gemm", 20_000)]
+
+
+def test_without_kernels_times_are_those_of_launches_and_said_to_be() -> None:
+    trace = device_trace(run(0, 0))
+    assert named(trace)[0] == (f"{KERNEL}:1", 20_000)
+    assert [note.code for note in trace.diagnostics if note.code == "launch_times"]

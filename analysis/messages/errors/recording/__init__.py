@@ -1,0 +1,1 @@
+"""Errors of what is asked of a recording, and of the device that it names."""
