@@ -57,6 +57,7 @@ __all__ = [
     "NothingTried",
     "Placement",
     "Recording",
+    "kind_of",
     "record",
     "zoo_models",
 ]
@@ -99,9 +100,23 @@ def runtimes_of(model: str) -> tuple[str, ...]:
     return usual, *others, *named
 
 
-def engines_beside() -> tuple[str, ...]:
-    """Those that can run one ONNX model in one recording, the usual one first."""
-    return several.engines_beside()
+def engines_beside(model: str = "") -> tuple[str, ...]:
+    """Those that can run a model in one recording, the usual one first, environments of the user's
+    last: of an ONNX model those that read it or have it translated, of another one those of its
+    engine."""
+    if runtime_of(model) != OWN:
+        return runtimes_of(model)
+    engines = several.engines_beside()
+    return *engines, *(name for one in engines for name in chosen.environments_of(one))
+
+
+def why_not_ready(runtime: str) -> FuseScopeError | None:
+    """Why an engine, or an environment of the user's, cannot be used; None for one that can."""
+    try:
+        chosen.python_of(runtime)
+    except FuseScopeError as error:
+        return error
+    return None
 
 
 def is_ready(runtime: str) -> bool:

@@ -103,11 +103,11 @@ def chosen_engine(among: Sequence[str]) -> str:
     return chosen if chosen in among else among[0]
 
 
-def chosen_engines(among: Sequence[str]) -> tuple[str, ...]:
-    """Those that the Record page shows for one recording, of those that can be in it; all of these
+def chosen_engines(among: Sequence[str], first: Sequence[str]) -> tuple[str, ...]:
+    """Those that the Record page shows for one recording, of those that can be in it; `first`
     before one was chosen."""
     chosen = st.session_state.get("record_engines")
-    return tuple(among) if chosen is None else tuple(name for name in chosen if name in among)
+    return tuple(first) if chosen is None else tuple(name for name in chosen if name in among)
 
 
 def chosen_variants() -> tuple[str, ...]:

@@ -93,6 +93,7 @@ def _form() -> None:
         engine_models,
         first_variants,
         is_ready,
+        kind_of,
         runtimes_of,
         summary_of,
         variant_names,
@@ -121,9 +122,9 @@ def _form() -> None:
     file, is_path = path if model == OWN_FILE else model, model not in zoo
     runtime = engines.choose(runtimes_of(model), _bring_variants)
     if runtime == engines.SEVERAL:
-        _several(file, is_path)
+        _several(model, file, is_path)
         return
-    is_own = runtime == OWN
+    is_own = kind_of(runtime) == OWN
     takes_files = OWN in runtimes_of(model)
     if not is_ready(runtime):
         engines.how_to_add(runtime)
@@ -156,18 +157,26 @@ def _form() -> None:
             )
 
 
-def _several(file: str, is_path: bool) -> None:
+def _several(model: str, file: str, is_path: bool) -> None:
     """The rest of the form for a recording of several engines."""
-    from fusescope.collectors.record import OWN, engines_beside, is_ready, variant_names_beside
+    from fusescope.collectors.record import (
+        OWN,
+        engines_beside,
+        is_ready,
+        kind_of,
+        runtime_of,
+        variant_names_beside,
+    )
 
-    ready = [name for name in engines_beside() if is_ready(name)]
-    missing = [name for name in engines_beside() if name not in ready]
-    names = engines.several(ready, missing, _bring_variants)
+    of_onnx = runtime_of(model) == OWN
+    ready = [name for name in engines_beside(model) if is_ready(name)]
+    missing = [n for n in engines_beside(model) if n not in ready and kind_of(n) == n]
+    names = engines.several(ready, missing, _bring_variants, of_onnx=of_onnx)
     if len(names) < 2:
         return
     variants = variant_names_beside(names)
     chosen = _variants(variants, list(variants)[: len(names)], {}, is_own=False)
-    settings = settings_of.choose(has_sizes=True)
+    settings = settings_of.choose(has_sizes=of_onnx)
     given = _given(file) if is_path else file
     runs = [any(one.startswith(f"{name}:") for one in chosen) for name in names]
     if given and all(runs):  # what Record refuses has no command
@@ -269,7 +278,8 @@ def _bring_variants() -> None:
     able = runtimes_of(model)
     runtime = state.recording.chosen_engine([*able, engines.SEVERAL] if len(able) > 1 else able)
     if runtime == engines.SEVERAL:
-        names = state.recording.chosen_engines([*filter(is_ready, engines_beside())])
+        ready = [*filter(is_ready, engines_beside(model))]
+        names = state.recording.chosen_engines(ready, engines.usual(ready))
         offered = variant_names_beside(names)
         chosen = [name for name in state.recording.chosen_variants() if name in offered]
         without = (e for e in names if not any(name.startswith(f"{e}:") for name in chosen))

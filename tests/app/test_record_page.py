@@ -25,6 +25,7 @@ from fusescope.app.recording import own_models, progress, recorder
 from fusescope.app.recording.recorder import Status
 from fusescope.app.sources import places
 from fusescope.app.views import record as view
+from fusescope.collectors.environments import named
 from fusescope.collectors.progress import Progress, Stage
 from fusescope.collectors.record import Recording
 from tests.app.conftest import BLOCKS
@@ -672,3 +673,82 @@ def test_an_interval_of_another_level_says_why_beside_those_of_95(
     [fused] = [line for line in lines if "97.79 %" in line]
     assert "The interval is at a level of 0.022, for all looks and variants together" in fused
     assert all("level" not in line for line in lines if line != fused) and len(lines) > 1
+
+
+def own_environments(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Environments of the user's that were seen."""
+
+    def seen(runtime: str) -> Any:
+        if runtime not in names:
+            raise FuseScopeError("runtime_no_such_name", runtime=runtime, engine="", name="")
+        return named.Named(
+            *runtime.split("@"), "/python", "3.11.7", "", "", "", (), "2", "", "", (), ""
+        )  # fmt: skip
+
+    monkeypatch.setattr(named, "ready", seen)
+    ready(monkeypatch, *names)
+    monkeypatch.setattr(
+        named,
+        "listed",
+        lambda kind="": tuple(
+            named.Listed(one, None, None) for one in names if one.startswith(f"{kind}@")
+        ),
+    )
+
+
+def test_an_environment_of_ones_own_is_chosen_beside_the_engines(
+    open_page: Open, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_environments(monkeypatch, "torch@2.12", "torch@nightly")
+    page = open_page()
+    page.selectbox(key="record_model").set_value("torch:mlp").run()
+    page.segmented_control(key="record_engine").set_value("torch@nightly").run()
+    assert is_clean(page)
+    assert page.multiselect(key="record_variants").value == [
+        "eager", "captured", "unfused", "fused",
+    ]  # fmt: skip
+    assert "fusescope collect net.py:make --runtime torch@nightly" in texts(page)
+    page.button(key="record_start").click().run()
+    [job] = asked
+    assert (job.runtime, job.model, job.runtimes) == ("torch@nightly", "torch:mlp", ())
+    page.button(key="record_cancel").click().run()
+    wait()
+    page.run()
+    page.segmented_control(key="record_engine").set_value("several").run()
+    assert is_clean(page)
+    engines = page.multiselect(key="record_engines")
+    assert engines.options == engines.value == ["torch@2.12", "torch@nightly"]
+    assert page.multiselect(key="record_variants").value == [
+        "torch@2.12:fused", "torch@nightly:fused",
+    ]  # fmt: skip
+    command = "fusescope collect torch:mlp --runtime torch@2.12,torch@nightly"
+    assert any(text.startswith(command) for text in texts(page))
+    assert not any("MindSpore does not read" in text for text in texts(page))
+    page.button(key="record_start").click().run()
+    assert is_clean(page)
+    job = asked[-1]
+    assert (job.engine, job.runtimes) == ("torch", ("torch@2.12", "torch@nightly"))
+    assert job.plan().baseline == "torch@2.12:fused"
+
+
+def test_an_environment_that_changed_says_what_to_do(
+    open_page: Open, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_environments(monkeypatch, "torch@nightly")
+    page = open_page()
+    page.selectbox(key="record_model").set_value("torch:mlp").run()
+    page.segmented_control(key="record_engine").set_value("torch@nightly").run()
+
+    def gone(runtime: str) -> Any:
+        raise FuseScopeError(
+            "runtime_named_broken", where="/python", runtime=runtime, reason="it is gone",
+            engine="torch", name="nightly", python="/python",
+        )  # fmt: skip
+
+    monkeypatch.setattr(named, "ready", gone)
+    ready(monkeypatch)
+    page.run()
+    assert is_clean(page) and not asked
+    assert any("fusescope runtimes use torch --python /python" in text for text in texts(page))
+    assert not any("runtimes add torch@nightly" in text for text in texts(page))
+    assert not [button for button in page.button if button.key == "record_start"]

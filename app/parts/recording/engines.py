@@ -41,7 +41,13 @@ _ALONE = Message("Comparing engines takes at least two. Each command below adds 
 
 
 def how_to_add(runtime: str) -> None:
-    """The command that adds an engine which is not there."""
+    """The command that adds an engine which is not there; of an environment of the user's why it
+    cannot be used, with what to do."""
+    from fusescope.collectors.record import kind_of, why_not_ready
+
+    if kind_of(runtime) != runtime and (problem := why_not_ready(runtime)) is not None:
+        panels.problem(problem, say("This cannot be recorded."))
+        return
     parts = _NOT_READY.parts(engine=runtime)
     st.info(panels.parts_text(parts, "gray"), icon=":material/download:")
     panels.code(f"fusescope runtimes add {runtime}")
@@ -69,17 +75,35 @@ def explain(runtime: str, *, takes_files: bool) -> None:
     """What can be recorded of an engine here, and the command for everything else."""
     if takes_files:
         return
-    if runtime == "torch":
+    from fusescope.collectors.record import kind_of
+
+    if kind_of(runtime) == "torch":
         st.caption(panels.own(_COMPILES.text()))
     st.caption(panels.own(_OWN_CODE.text()))
     panels.code(f"fusescope collect {_FUNCTION} --runtime {runtime}")
 
 
+def usual(ready: Sequence[str]) -> list[str]:
+    """Those that are compared before others are chosen: engines that FuseScope has, and where these
+    are not two, environments of the user's too."""
+    from fusescope.collectors.record import kind_of
+
+    own = [name for name in ready if kind_of(name) == name]
+    return own if len(own) > 1 else [*ready]
+
+
 def several(
-    ready: Sequence[str], missing: Sequence[str], changed: Callable[[], None]
+    ready: Sequence[str],
+    missing: Sequence[str],
+    changed: Callable[[], None],
+    *,
+    of_onnx: bool,
 ) -> tuple[str, ...]:
     """The engines of one recording, of those that are ready; fewer than two where there is nothing
-    to compare, which is said with what to do. `changed` is called when others are chosen."""
+    to compare, which is said with what to do. `changed` is called when others are chosen. They run
+    a model `of_onnx`, else one of their own."""
+    from fusescope.collectors.record import kind_of
+
     if len(ready) < 2:
         st.info(panels.own(_ALONE.text()), icon=":material/download:")
         _commands(missing)
@@ -87,7 +111,7 @@ def several(
     chosen = st.multiselect(
         say("Engines"),
         ready,
-        default=ready,
+        default=usual(ready),
         key="record_engines",
         on_change=changed,
         persist_state="session",
@@ -96,9 +120,10 @@ def several(
         st.caption(panels.own(say("Choose two engines, or more.")))
         return tuple(chosen)
     st.caption(panels.own(_BESIDE.text()))
-    if {"torch", "jax"} & {*chosen}:
+    if of_onnx and {"torch", "jax"} & {*map(kind_of, chosen)}:
         st.caption(panels.own(_TRANSLATED.text()))
-    st.caption(panels.own(_NOT_BESIDE.text()))
+    if of_onnx:
+        st.caption(panels.own(_NOT_BESIDE.text()))
     if missing:
         st.caption(panels.own(_MISSING.text()))
         _commands(missing)
@@ -126,6 +151,8 @@ def _commands(names: Sequence[str]) -> None:
 
 def ablate(runtime: str, *, is_own: bool) -> bool:
     """The switch for an ablation; False for an engine that has none."""
+    from fusescope.collectors.record import kind_of
+
     if is_own:
         return st.toggle(
             say("Also record what each optimizer brings"),
@@ -137,7 +164,7 @@ def ablate(runtime: str, *, is_own: bool) -> bool:
             ),
             persist_state="session",
         )
-    if runtime != "torch":
+    if kind_of(runtime) != "torch":
         return False
     return st.toggle(
         say("Also record what each fusion brings"),
