@@ -25,7 +25,7 @@ from fusescope.analysis.graph import graph_json
 from fusescope.analysis.messages import Message, Said
 from fusescope.collectors import kernels, variants, zoo
 from fusescope.collectors.environments import chosen
-from fusescope.collectors.environments.catalogue import ENGINES, OWN, kind_of, takes_onnx
+from fusescope.collectors.environments.catalogue import ENGINES, OWN, is_named, kind_of, takes_onnx
 from fusescope.collectors.files import archive, scratch
 from fusescope.collectors.fusion import rules
 from fusescope.collectors.jax import names as jax_names

@@ -92,11 +92,13 @@ def _form() -> None:
         OWN,
         engine_models,
         first_variants,
+        is_named,
         is_ready,
         kind_of,
         runtimes_of,
         summary_of,
         variant_names,
+        why_not_ready,
         zoo_models,
     )
 
@@ -127,10 +129,14 @@ def _form() -> None:
     is_own = kind_of(runtime) == OWN
     takes_files = OWN in runtimes_of(model)
     if not is_ready(runtime):
-        engines.how_to_add(runtime)
+        problem = why_not_ready(runtime) if is_named(runtime) else None
+        if problem is None:
+            engines.how_to_add(runtime)
+        else:
+            panels.problem(problem, say("This cannot be recorded."))
         return
     if not is_own:
-        engines.explain(runtime, takes_files=takes_files)
+        engines.explain(runtime, kind_of(runtime), takes_files=takes_files)
     variants, rule_files = variant_names(runtime), dict[str, Path]()
     if is_own:
         rule_files = {f"{RULES}{name}": path for name, path in places.rule_files().items()}
@@ -139,7 +145,7 @@ def _form() -> None:
     tries = _tries(model, chosen) if is_own else ()
     if tries:
         st.info(_TRYING.text(), icon=":material/science:")
-    ablate = engines.ablate(runtime, is_own=is_own)
+    ablate = engines.ablate(kind_of(runtime), is_own=is_own)
     settings = settings_of.choose(takes_files)
     is_asked = bool(tries) and state.recording.starts_on_arrival()
     state.recording.started()
@@ -162,16 +168,16 @@ def _several(model: str, file: str, is_path: bool) -> None:
     from fusescope.collectors.record import (
         OWN,
         engines_beside,
+        is_named,
         is_ready,
-        kind_of,
         runtime_of,
         variant_names_beside,
     )
 
     of_onnx = runtime_of(model) == OWN
     ready = [name for name in engines_beside(model) if is_ready(name)]
-    missing = [n for n in engines_beside(model) if n not in ready and kind_of(n) == n]
-    names = engines.several(ready, missing, _bring_variants, of_onnx=of_onnx)
+    missing = [n for n in engines_beside(model) if n not in ready and not is_named(n)]
+    names = engines.several(ready, _usual(ready), missing, _bring_variants, of_onnx=of_onnx)
     if len(names) < 2:
         return
     variants = variant_names_beside(names)
@@ -184,6 +190,15 @@ def _several(model: str, file: str, is_path: bool) -> None:
     if _is_started():
         with panels.guarded(say("This cannot be recorded.")):
             _start(OWN, file, is_path, chosen, settings, runtimes=names)
+
+
+def _usual(ready: list[str]) -> list[str]:
+    """Those that are compared before others are chosen: the engines that FuseScope has, and where
+    these are not two, environments of the user's too."""
+    from fusescope.collectors.record import is_named
+
+    own = [name for name in ready if not is_named(name)]
+    return own if len(own) > 1 else ready
 
 
 def _given(file: str) -> str:
@@ -279,7 +294,7 @@ def _bring_variants() -> None:
     runtime = state.recording.chosen_engine([*able, engines.SEVERAL] if len(able) > 1 else able)
     if runtime == engines.SEVERAL:
         ready = [*filter(is_ready, engines_beside(model))]
-        names = state.recording.chosen_engines(ready, engines.usual(ready))
+        names = state.recording.chosen_engines(ready, _usual(ready))
         offered = variant_names_beside(names)
         chosen = [name for name in state.recording.chosen_variants() if name in offered]
         without = (e for e in names if not any(name.startswith(f"{e}:") for name in chosen))

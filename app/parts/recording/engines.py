@@ -41,13 +41,7 @@ _ALONE = Message("Comparing engines takes at least two. Each command below adds 
 
 
 def how_to_add(runtime: str) -> None:
-    """The command that adds an engine which is not there; of an environment of the user's why it
-    cannot be used, with what to do."""
-    from fusescope.collectors.record import kind_of, why_not_ready
-
-    if kind_of(runtime) != runtime and (problem := why_not_ready(runtime)) is not None:
-        panels.problem(problem, say("This cannot be recorded."))
-        return
+    """The command that adds an engine which is not there."""
     parts = _NOT_READY.parts(engine=runtime)
     st.info(panels.parts_text(parts, "gray"), icon=":material/download:")
     panels.code(f"fusescope runtimes add {runtime}")
@@ -71,39 +65,28 @@ def choose(able: Sequence[str], changed: Callable[[], None]) -> str:
     return str(chosen or able[0])
 
 
-def explain(runtime: str, *, takes_files: bool) -> None:
-    """What can be recorded of an engine here, and the command for everything else."""
+def explain(runtime: str, engine: str, *, takes_files: bool) -> None:
+    """What can be recorded of an engine here, or of an environment that has it, and the command for
+    everything else."""
     if takes_files:
         return
-    from fusescope.collectors.record import kind_of
-
-    if kind_of(runtime) == "torch":
+    if engine == "torch":
         st.caption(panels.own(_COMPILES.text()))
     st.caption(panels.own(_OWN_CODE.text()))
     panels.code(f"fusescope collect {_FUNCTION} --runtime {runtime}")
 
 
-def usual(ready: Sequence[str]) -> list[str]:
-    """Those that are compared before others are chosen: engines that FuseScope has, and where these
-    are not two, environments of the user's too."""
-    from fusescope.collectors.record import kind_of
-
-    own = [name for name in ready if kind_of(name) == name]
-    return own if len(own) > 1 else [*ready]
-
-
 def several(
     ready: Sequence[str],
+    first: Sequence[str],
     missing: Sequence[str],
     changed: Callable[[], None],
     *,
     of_onnx: bool,
 ) -> tuple[str, ...]:
-    """The engines of one recording, of those that are ready; fewer than two where there is nothing
-    to compare, which is said with what to do. `changed` is called when others are chosen. They run
-    a model `of_onnx`, else one of their own."""
-    from fusescope.collectors.record import kind_of
-
+    """The engines of one recording, of those that are ready, at first those of `first`; fewer than
+    two where there is nothing to compare, which is said with what to do. `changed` is called when
+    others are chosen. They run a model `of_onnx`, else one of their own."""
     if len(ready) < 2:
         st.info(panels.own(_ALONE.text()), icon=":material/download:")
         _commands(missing)
@@ -111,7 +94,7 @@ def several(
     chosen = st.multiselect(
         say("Engines"),
         ready,
-        default=usual(ready),
+        default=first,
         key="record_engines",
         on_change=changed,
         persist_state="session",
@@ -120,7 +103,7 @@ def several(
         st.caption(panels.own(say("Choose two engines, or more.")))
         return tuple(chosen)
     st.caption(panels.own(_BESIDE.text()))
-    if of_onnx and {"torch", "jax"} & {*map(kind_of, chosen)}:
+    if of_onnx and any(name.startswith(("torch", "jax")) for name in chosen):
         st.caption(panels.own(_TRANSLATED.text()))
     if of_onnx:
         st.caption(panels.own(_NOT_BESIDE.text()))
@@ -149,10 +132,8 @@ def _commands(names: Sequence[str]) -> None:
     panels.code("\n".join(f"fusescope runtimes add {name}" for name in names))
 
 
-def ablate(runtime: str, *, is_own: bool) -> bool:
+def ablate(engine: str, *, is_own: bool) -> bool:
     """The switch for an ablation; False for an engine that has none."""
-    from fusescope.collectors.record import kind_of
-
     if is_own:
         return st.toggle(
             say("Also record what each optimizer brings"),
@@ -164,7 +145,7 @@ def ablate(runtime: str, *, is_own: bool) -> bool:
             ),
             persist_state="session",
         )
-    if kind_of(runtime) != "torch":
+    if engine != "torch":
         return False
     return st.toggle(
         say("Also record what each fusion brings"),
