@@ -57,6 +57,7 @@ __all__ = [
     "NothingTried",
     "Placement",
     "Recording",
+    "is_named",
     "kind_of",
     "record",
     "zoo_models",
