@@ -259,11 +259,13 @@ def _prepared(recording: Recording, plan: Plan, folder: Path, pool: WorkerPool) 
 
 
 def _device(recording: Recording, pool: WorkerPool) -> DeviceFacts | None:
-    """What the recording runs on beside the processor. Raises FuseScopeError where that is not
-    there."""
+    """What the recording runs on beside the processor, as the first of several environments sees
+    it. Raises FuseScopeError where that is not there, in any of them."""
     if recording.placement.device == CPU:
         return None
-    return pool.run(DEVICE_TASK, DeviceJob(recording.placement), DeviceFacts)
+    job, pools = DeviceJob(recording.placement), tuple(pool.engines.values()) or (pool,)
+    first, *_ = [one.run(DEVICE_TASK, job, DeviceFacts) for one in pools]
+    return first
 
 
 def _translated(
