@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fusescope.analysis.errors import FuseScopeError
-from fusescope.analysis.messages import listed
+from fusescope.analysis.messages import Message, Said, listed
 from fusescope.analysis.text import shown
 from fusescope.collectors.commands import printed, process, traces
 from fusescope.collectors.commands.process import CommandRun
@@ -22,6 +22,7 @@ from fusescope.collectors.workers.jobs import BlockMeasured, Lane, LaneRuns, Pro
 LAST_LINES = 4
 CheckTrace = Callable[[Path], None]
 Redact = Callable[[str], str]
+_NO_OUTPUT = Message("(no output)")
 
 
 @dataclass
@@ -142,10 +143,10 @@ class CommandRuns:
             "command_failed", variant=variant.name, exit_code=ran.code, lines=lines
         )
 
-    def _last_lines(self, text: str) -> str:
-        """The last lines of what it printed, without what is private."""
+    def _last_lines(self, text: str) -> str | Said:
+        """Return the last lines of what it printed, without what is private."""
         lines = [line.strip() for line in text.splitlines() if line.strip()][-LAST_LINES:]
-        return shown(self.redact(" | ".join(lines)), 400)
+        return shown(self.redact(" | ".join(lines)), 400) if lines else _NO_OUTPUT.of()
 
 
 @dataclass(frozen=True)
