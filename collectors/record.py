@@ -32,7 +32,7 @@ from fusescope.collectors.jax import names as jax_names
 from fusescope.collectors.kernels.native import compiler
 from fusescope.collectors.mindspore import names as mindspore_names
 from fusescope.collectors.models import custom_ops
-from fusescope.collectors.recording import quiet, reporting, several
+from fusescope.collectors.recording import placing, quiet, reporting, several
 from fusescope.collectors.recording.blocks import LOOKS, ROUNDS, WARMUP_ROUNDS
 from fusescope.collectors.recording.budget import Deadline
 from fusescope.collectors.recording.facts import model_facts
@@ -47,7 +47,7 @@ from fusescope.collectors.torch import names as torch_names
 from fusescope.collectors.workers import addressing, machine, worker
 from fusescope.collectors.workers.drawn import DTYPES, GivenInput
 from fusescope.collectors.workers.jobs import BlockJob, BlockMeasured
-from fusescope.collectors.workers.placement import Placement
+from fusescope.collectors.workers.placement import CPU, Placement
 from fusescope.collectors.workers.pool import WorkerPool
 
 __all__ = [
@@ -101,6 +101,12 @@ def runtimes_of(model: str) -> tuple[str, ...]:
     return usual, *others, *named
 
 
+def devices_of(runtime: str) -> dict[str, str]:
+    """Return the devices beside the processor that an engine is known to see, as a recording names
+    them, with what their makers call them; starts nothing."""
+    return chosen.devices_of(runtime) if is_ready(runtime) else {}
+
+
 def engines_beside(model: str = "") -> tuple[str, ...]:
     """Those that can run a model in one recording, the usual one first, environments of the user's
     last: of an ONNX model those that read it or have it translated, of another one those of its
@@ -125,10 +131,15 @@ def is_ready(runtime: str) -> bool:
     return chosen.is_ready(runtime)
 
 
-def variant_names(runtime: str = OWN) -> dict[str, Message | Said]:
-    """Name -> what runs, of every variant that this machine can record with the engine."""
+def variant_names(runtime: str = OWN, device: str = CPU) -> dict[str, Message | Said]:
+    """Name -> what runs, of every variant that this machine can record with the engine, there on
+    that device."""
     if kind_of(runtime) != OWN:
-        return {one.name: one.summary for one in variants.all_of_engine(kind_of(runtime))}
+        return {
+            one.name: one.summary
+            for one in variants.all_of_engine(kind_of(runtime))
+            if placing.has_variant(Placement(device=device), one.name)
+        }
     names = [variant.name for variant in variants.VARIANTS]
     names += [f"rules:{name}" for name in rules.built_in() if name != "O0"]
     if kernels.is_compiler_there():

@@ -90,6 +90,7 @@ def _form() -> None:
     """What to record."""
     from fusescope.collectors.record import (
         OWN,
+        devices_of,
         engine_models,
         first_variants,
         is_named,
@@ -137,7 +138,8 @@ def _form() -> None:
         return
     if not is_own:
         engines.explain(runtime, kind_of(runtime), takes_files=takes_files)
-    variants, rule_files = variant_names(runtime), dict[str, Path]()
+    device = engines.device(devices_of(runtime))
+    variants, rule_files = variant_names(runtime, device), dict[str, Path]()
     if is_own:
         rule_files = {f"{RULES}{name}": path for name, path in places.rule_files().items()}
     first = [name for name in first_variants(model, runtime) if name in variants]
@@ -157,6 +159,7 @@ def _form() -> None:
                 is_path,
                 chosen,
                 settings,
+                device=device,
                 tries=tries,
                 rule_files=[rule_files[name] for name in chosen if name in rule_files],
                 ablate=ablate,
@@ -313,13 +316,14 @@ def _start(
     variants: list[str],
     settings: Settings,
     *,
+    device: str = "cpu",
     tries: tuple[Try, ...] = (),
     rule_files: Iterable[Path] = (),
     ablate: bool = False,
     runtimes: tuple[str, ...] = (),
 ) -> None:
     from fusescope.app.sources.rule_files import read_variants
-    from fusescope.collectors.record import Recording, record
+    from fusescope.collectors.record import Placement, Recording, record
 
     is_sent = False
     if is_path:
@@ -347,6 +351,7 @@ def _start(
         spin=like is not None and like.spin,
         seed=like.seed if like else 0,
         ablate=ablate,
+        placement=Placement(device=device),
         seconds=float(settings.seconds) if settings.seconds else None,
         threads=threads[0],
         batch=batches[0],

@@ -6,7 +6,10 @@ from pathlib import Path
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.collectors.environments import named, state
-from fusescope.collectors.environments.catalogue import OWN, engine_of, is_named
+from fusescope.collectors.environments.catalogue import OWN, engine_of, is_named, kind_of
+
+_KINDS = {"CUDA": "cuda", "ROCm": "rocm", "XPU": "xpu"}  # as builds of PyTorch begin
+_APPLE = "mps"
 
 
 def python_of(runtime: str) -> Path:
@@ -36,6 +39,18 @@ def is_ready(runtime: str) -> bool:
     except FuseScopeError:
         return False
     return True
+
+
+def devices_of(runtime: str) -> dict[str, str]:
+    """Return the devices that PyTorch saw in an environment of the user's when it was looked at, as
+    a recording names them ('cuda:1'), with what their makers call them; {} for all others."""
+    if not is_named(runtime) or kind_of(runtime) != "torch":
+        return {}
+    seen = named.ready(runtime)
+    kind = _KINDS.get(seen.build.partition(" ")[0], "")
+    names = [name for name in seen.devices if name != _APPLE]
+    found = {f"{kind}:{number}": name for number, name in enumerate(names)} if kind else {}
+    return {**found, **({_APPLE: _APPLE} if _APPLE in seen.devices else {})}
 
 
 def environments_of(kind: str) -> tuple[str, ...]:

@@ -44,8 +44,16 @@ def check(placement: Placement, runtime: str, *, is_beside: bool) -> None:
 
 def check_variants(placement: Placement, names: Sequence[str]) -> None:
     """Raises FuseScopeError for a variant that only other devices have."""
-    if CUDA_GRAPH in names and placement.kind not in GRAPHS:
-        raise FuseScopeError("variant_of_devices", variant=CUDA_GRAPH, devices=", ".join(GRAPHS))
+    for name in names:
+        if not has_variant(placement, name):
+            raise FuseScopeError(
+                "variant_of_devices", variant=CUDA_GRAPH, devices=", ".join(GRAPHS)
+            )
+
+
+def has_variant(placement: Placement, name: str) -> bool:
+    """Whether the device has that variant, by its name in a recording of one engine or several."""
+    return name.rpartition(":")[2] != CUDA_GRAPH or placement.kind in GRAPHS
 
 
 def _check_device(placement: Placement) -> None:

@@ -20,8 +20,10 @@ from fusescope.collectors.environments.catalogue import (
     takes_onnx,
 )
 from fusescope.collectors.openvino.names import MARKED
+from fusescope.collectors.recording import placing
 from fusescope.collectors.variants import Variant
 from fusescope.collectors.workers.addressing import named
+from fusescope.collectors.workers.placement import AS_IT_IS
 from fusescope.collectors.workers.pool import WorkerPool
 
 FIRST = "fused"  # every engine has it
@@ -78,6 +80,8 @@ def offered(engines: Sequence[str]) -> tuple[Variant, ...]:
         kind = kind_of(engine)
         listed = variants.VARIANTS if kind == OWN else variants.all_of_engine(kind)
         for one in listed:
+            if not placing.has_variant(AS_IT_IS, one.name):
+                continue
             with suppress(FuseScopeError):
                 found.append(_variant(one.name, engine))
     return tuple(sorted(found, key=lambda one: one.name != named(one.engine, FIRST)))

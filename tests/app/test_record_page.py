@@ -480,6 +480,32 @@ def test_input_shapes(open_page: Open, asked: list[Recording]) -> None:
     assert [dict(job.shapes) for job in asked] == [{"x": (1, 3), "mask": (2,)}]
 
 
+def test_devices_that_an_environment_sees_are_offered(
+    open_page: Open, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With their variants; the processor is first."""
+    ready(monkeypatch, "torch", "torch@gpu")
+    collect = fusescope.collectors.record
+    monkeypatch.setattr(collect, "runtimes_of", lambda model: ("torch", "torch@gpu"))
+    found = {"cuda:0": "NVIDIA H100", "cuda:1": "NVIDIA H100"}
+    monkeypatch.setattr(
+        collect, "devices_of", lambda runtime: found if runtime == "torch@gpu" else {}
+    )
+    page = open_page()
+    page.selectbox(key="record_model").set_value("torch:mlp").run()
+    page.segmented_control(key="record_engine").set_value("torch@gpu").run()
+    assert is_clean(page)
+    device = page.selectbox(key="record_device")
+    assert device.options == ["CPU", "NVIDIA H100 (cuda:0)", "NVIDIA H100 (cuda:1)"]
+    assert "reduce-overhead" not in page.multiselect(key="record_variants").options
+    device.set_value("cuda:1").run()
+    assert "reduce-overhead" in page.multiselect(key="record_variants").options
+    page.button(key="record_start").click().run()
+    assert is_clean(page)
+    [job] = asked
+    assert (job.runtime, job.placement.device) == ("torch@gpu", "cuda:1")
+
+
 def ready(monkeypatch: pytest.MonkeyPatch, *engines: str) -> None:
     monkeypatch.setattr(
         fusescope.collectors.record, "is_ready", lambda name: name in ("onnxruntime", *engines)
@@ -494,7 +520,9 @@ def test_a_built_in_model_of_an_engine_is_recorded_with_the_variants_of_that(
     page.selectbox(key="record_model").set_value("torch:mlp").run()
     assert is_clean(page)
     variants = page.multiselect(key="record_variants")
-    assert variants.options == ["eager", "captured", "unfused", "fused", "freezing"]
+    own = ["eager", "captured", "unfused", "fused", "freezing", "max-autotune"]
+    assert variants.options == own
+    assert not [box for box in page.selectbox if box.key == "record_device"]
     assert variants.value == ["eager", "captured", "unfused", "fused"]
     # Code of one's own is for the command line, and options of ONNX models are not torch's.
     assert "fusescope collect net.py:make --runtime torch" in texts(page)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
 from fusescope.analysis.messages import Message, say
+from fusescope.app import state
 from fusescope.app.parts import panels
 from fusescope.app.parts.recording.settings import Settings
 
@@ -74,6 +75,21 @@ def explain(runtime: str, engine: str, *, takes_files: bool) -> None:
         st.caption(panels.own(_COMPILES.text()))
     st.caption(panels.own(_OWN_CODE.text()))
     panels.code(f"fusescope collect {_FUNCTION} --runtime {runtime}")
+
+
+def device(found: Mapping[str, str]) -> str:
+    """The device of the recording: the processor, or one of those that were found, by what their
+    makers call them; without any nothing is drawn."""
+    if not found:
+        return "cpu"
+    chosen = st.selectbox(
+        say("Device"),
+        ["cpu", *found],
+        format_func=lambda code: f"{found[code]} ({code})" if code in found else "CPU",
+        key=state.language.told_choice("record_device"),
+        persist_state="session",
+    )
+    return str(chosen or "cpu")
 
 
 def several(

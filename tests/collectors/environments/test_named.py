@@ -8,6 +8,7 @@ import sys
 import venv
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -288,6 +289,27 @@ def test_an_environment_is_asked_for_as_its_engine_is(monkeypatch: pytest.Monkey
     assert Recording(model="m.onnx", runtime="onnxruntime@x").engine == "onnxruntime"
     assert record.first_variants("", "jax@old") == ("eager", "unfused", "fused")
     assert "latency" in record.variant_names("openvino@x")
+    assert "reduce-overhead" not in record.variant_names("torch@x")
+    assert "reduce-overhead" in record.variant_names("torch@x", "cuda:1")
+
+
+@pytest.mark.parametrize(
+    ("build", "devices", "expected"),
+    [
+        ("CUDA 12.8", ("GPU 0", "GPU 1"), {"cuda:0": "GPU 0", "cuda:1": "GPU 1"}),
+        ("ROCm 6.4", ("MI300X",), {"rocm:0": "MI300X"}),
+        ("CPU", ("mps",), {"mps": "mps"}),
+        ("CPU", (), {}),
+        ("CPU", ("what nobody knows",), {}),
+    ],
+)
+def test_devices_that_were_seen_are_those_that_a_recording_can_name(
+    monkeypatch: pytest.MonkeyPatch, build: str, devices: tuple[str, ...], expected: dict[str, str]
+) -> None:
+    seen = SimpleNamespace(build=build, devices=devices)
+    monkeypatch.setattr(named, "ready", lambda runtime: seen)
+    assert chosen.devices_of("torch@gpu") == expected
+    assert chosen.devices_of("torch") == chosen.devices_of("jax@gpu") == {}
 
 
 def test_environments_stand_behind_the_engines_that_run_a_model(
