@@ -290,6 +290,10 @@ class _Recorder:
         self._on_progress = on_progress
         version = prepared.model.engine_version
         self._engines = {one: several.facts_of(one, version) for one in recording.runtimes}
+        # As it was before the first block: a later change of the environment is not its.
+        self._environments = {
+            one: chosen.settings_of(one) for one in recording.runtimes or (recording.runtime,)
+        }
         self._quiet_key = self._key()
         self.series = self._series(folder / "blocks", deadline)
         self.failure: FuseScopeError | None = None
@@ -443,6 +447,12 @@ class _Recorder:
         engine = self._run_by(variant)
         return None if engine == self._engine else engine
 
+    def _runtime_of(self, variant: str) -> str:
+        """The engine or the environment of a variant, as the recording names it."""
+        if not self._recording.runtimes:
+            return self._recording.runtime
+        return addressing.engine_of(variant)
+
     def _run_by(self, variant: str) -> Engine:
         runtime, version = self._recording.engine, self._prepared.model.engine_version
         usual = Engine(runtime, version, "CPUExecutionProvider" if runtime == OWN else "CPU")
@@ -461,6 +471,7 @@ class _Recorder:
             name=name,
             settings={
                 **prepared.trials.settings(name),
+                **self._environments[self._runtime_of(name)],
                 **prepared.plan.settings.get(name, {}),
                 **prepared.sharing.settings,
                 **(library.settings if library is not None else {}),

@@ -31,9 +31,10 @@ _Runtime = Annotated[
         help="The engine: onnxruntime, or openvino for the same models, or torch, jax or "
         "mindspore, for which MODEL is FILE.py:FUNCTION, whose code is run, or torch:mlp, "
         "torch:transformer, torch:convnet, torch:twice_read, jax:mlp, jax:transformer, "
-        "jax:convnet, mindspore:mynet, mindspore:mobilenetv2 (docs/engines.md). Several engines: "
-        "each runs the same ONNX model, in processes that take turns, recorded into one file; "
-        "variants are then called ENGINE:VARIANT, and fused of each is recorded by default.",
+        "jax:convnet, mindspore:mynet, mindspore:mobilenetv2 (docs/engines.md); torch@NAME is an "
+        "environment of your own (fusescope runtimes use). Several engines or environments: each "
+        "runs the same model, in processes that take turns, recorded into one file; variants are "
+        "then called ENGINE:VARIANT, and fused of each is recorded by default.",
     ),
 ]
 _Variants = Annotated[

@@ -30,6 +30,15 @@ def version_of(runtime: str) -> str:
     return state.state_of(engine_of(runtime)).version or ""
 
 
+def settings_of(runtime: str) -> dict[str, str]:
+    """What the settings of a variant say of an environment of the user's; nothing of others."""
+    if not is_named(runtime):
+        return {}
+    made = named.ready(runtime)
+    told = {"environment": runtime, "python": made.python_version, "build": made.build}
+    return {name: value for name, value in told.items() if value}
+
+
 def is_ready(runtime: str) -> bool:
     """Whether it is there, as it was seen; starts nothing."""
     if not is_named(runtime):

@@ -120,6 +120,8 @@ def test_what_ran_a_variant_is_the_engine_in_its_version() -> None:
     assert (found.name, found.version, found.provider) == ("torch", "2.13.0+cu130", "CPU")
     assert several.facts_of("onnxruntime@new", "1.23.4").version == "1"
     assert chosen.version_of("torch@2.12") == "2.12.1+cpu"
+    told = {"environment": "torch@2.12", "python": "3.11.7"}
+    assert chosen.settings_of("torch@2.12") == told and chosen.settings_of("torch") == {}
 
 
 MODEL = Graph(
