@@ -21,7 +21,7 @@ CauseCode = Literal[
 ]  # fmt: skip
 # Steps between an engine's variants that are not fusion, although what fuses takes them, too.
 OTHER_STEPS: tuple[CauseCode, ...] = ("one_graph", "capture", "code_generation", "compilation")
-_FUSES: tuple[StepCode, ...] = ("fusion", "basic", "extended", "layout")
+_FUSES: tuple[StepCode, ...] = ("fusion", "all_optimisations", "basic", "extended", "layout")
 
 _FUSED: tuple[Kind, ...] = ("fused", "folded", "removed")
 _SPLIT: tuple[Kind, ...] = ("split",)

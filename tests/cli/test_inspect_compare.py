@@ -159,8 +159,8 @@ def test_what_each_step_brings(fusescope: Run, folder: Path) -> None:
     times = {"eager": [20.0] * 8, "unfused": [10.0] * 8, "fused": [5.0] * 8}
     (folder / "steps.zip").write_bytes(experiment_zip(times, control=(1.0,)))
     sentence = (
-        "Of 15.0 ms that fused saves against eager, one graph brings 10.0 ms and fusion brings "
-        "5.00 ms."
+        "Of 15.0 ms that fused saves against eager, one graph brings 10.0 ms and optimisation "
+        "brings 5.00 ms."
     )
     for way in (("--variants", "all"), ("--baseline", "eager", "--candidate", "fused")):
         out = fusescope("compare", "steps.zip", *way, "--brief").stdout

@@ -12,11 +12,13 @@ import pandas as pd
 import pytest
 import scipy  # loads `stats` when it is asked for it
 
+from fusescope.analysis.compare import compare
 from fusescope.analysis.compare.ablation import ablation
+from fusescope.analysis.compare.side import side_of_variant
 from fusescope.analysis.experiment import Experiment
 from fusescope.analysis.readers import read
 from fusescope.analysis.readers.input.source import Source
-from fusescope.analysis.wording import ablation_notes, ablation_ratio
+from fusescope.analysis.wording import ablation_notes, ablation_ratio, fusion_sentence
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip
 
 EVEN = {
@@ -150,3 +152,22 @@ def test_rows_are_fusions_where_kernels_were_denied() -> None:
     assert "hold fewer operators: cpp_fused_2:5" in notes
     assert "cannot be left out by itself: cpp_3:7: it stays" in notes
     assert "optimizer" not in notes
+
+
+@pytest.mark.parametrize(("nodes", "is_told"), [(2, True), (4, False)])
+def test_what_is_no_fusion_is_not_credited_to_it(nodes: int, is_told: bool) -> None:
+    """Without B the model of 2 operators takes 19 / 10 as long: no fusion, where it has 2 still."""
+    experiment = recorded(EVEN)
+    variants = [
+        msgspec.structs.replace(v, nodes=nodes) if v.name == "without:B" else v
+        for v in experiment.record.variants
+    ]
+    changed = replace(
+        experiment, record=msgspec.structs.replace(experiment.record, variants=variants)
+    )
+    sides = [side_of_variant(changed, name) for name in ("unfused", "fused")]
+    words = (
+        "Not all of it is fusion: without the optimizer B the model has no more operators (2 "
+        "instead of 2) and takes 1.90× as long."
+    )
+    assert (words in fusion_sentence(compare(*sides))) == is_told

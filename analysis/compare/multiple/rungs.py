@@ -12,7 +12,7 @@ StepCode = Literal[
     "capture", "code_generation", "fusion", "capture_and_code_generation",
     "code_generation_and_fusion", "compilation", "one_graph", "basic", "extended", "layout",
     "one_graph_and_basic", "one_graph_basic_and_extended", "basic_and_extended",
-    "extended_and_layout",
+    "extended_and_layout", "all_optimisations",
 ]  # fmt: skip
 
 
@@ -82,7 +82,7 @@ RUNGS: Mapping[str, Rungs] = {  # by engine, as an experiment names it
             ("eager", "basic"): "one_graph_and_basic",
             ("eager", "extended"): "one_graph_basic_and_extended",
             ("unfused", "extended"): "basic_and_extended",
-            ("unfused", "fused"): "fusion",
+            ("unfused", "fused"): "all_optimisations",
             ("basic", "fused"): "extended_and_layout",
         },
     ),

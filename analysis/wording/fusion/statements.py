@@ -15,6 +15,7 @@ from fusescope.analysis.messages import Message, Part, Shown, passage, say
 from fusescope.analysis.wording.diagnostics.attribution import share_of_change
 from fusescope.analysis.wording.fusion.became import OTHERS, added_parts, became, precision_of
 from fusescope.analysis.wording.fusion.terms import TERMS, Term, term_label
+from fusescope.analysis.wording.fusion.unfused_gain import unfused_gain_parts
 from fusescope.analysis.wording.noise.unknown_noise import OF_FILES
 
 if TYPE_CHECKING:
@@ -179,6 +180,8 @@ def fusion_statements(comparison: Comparison) -> list[Statement]:
     added = added_parts(comparison, members)
     if added:
         became_parts = passage(became_parts, added)
+    if not slower:
+        became_parts = passage(became_parts, unfused_gain_parts(comparison))
     if comparison.verdict.reason == "marked":  # what the runs gained is the copies that one lacks
         return [told, became_parts, _GROUPS.parts(sum_.groups_ns or 0)]
     rest = [] if lead else _rest(comparison)

@@ -32,6 +32,7 @@ NAMES: Mapping[StepCode, Message] = {
     "one_graph_basic_and_extended": Message("one graph with basic and extended optimisation"),
     "basic_and_extended": Message("basic with extended optimisation"),
     "extended_and_layout": Message("extended with layout optimisation"),
+    "all_optimisations": Message("optimisation"),
 }
 MEANINGS: Mapping[StepCode, Message] = {
     "capture": Message(
@@ -73,6 +74,10 @@ MEANINGS: Mapping[StepCode, Message] = {
     "extended_and_layout": Message(
         "The extended optimisations and the blocked layout are on. The variant between the two "
         "steps was not recorded."
+    ),
+    "all_optimisations": Message(
+        "All optimisations of the engine are on: its fusions, and others such as the blocked "
+        "layout of convolutions."
     ),
 }
 _TITLE = Message("What each step from {first:name} to {last:name} brings")
