@@ -18,6 +18,7 @@ from fusescope.collectors.environments import state
 from fusescope.collectors.environments.catalogue import ENGINES
 from fusescope.collectors.jax.names import BUILT_IN
 from fusescope.collectors.record import Recording, record
+from fusescope.collectors.workers.placement import AS_IT_IS, Placement
 from tests.accounts import check_ledger, verified_lineage
 
 if state.state_of(ENGINES["jax"]).kind != "ready":
@@ -26,7 +27,12 @@ if state.state_of(ENGINES["jax"]).kind != "ready":
 VARIANTS = ("eager", "unfused", "fused")
 
 
-def recorded(folder: Path, model: str, variants: tuple[str, ...] = VARIANTS) -> Experiment:
+def recorded(
+    folder: Path,
+    model: str,
+    variants: tuple[str, ...] = VARIANTS,
+    placement: Placement = AS_IT_IS,
+) -> Experiment:
     recording = Recording(
         model=model,
         runtime="jax",
@@ -36,6 +42,7 @@ def recorded(folder: Path, model: str, variants: tuple[str, ...] = VARIANTS) -> 
         blocks=2,
         rounds=3,
         run_timeout=600,
+        placement=placement,
     )
     path = record(recording, on_progress=lambda step: None)
     return cast(Experiment, readers.read_path(path))
@@ -272,3 +279,14 @@ def test_a_file_without_a_model_is_one_sentence(tmp_path: Path, text: str, expec
         recorded(tmp_path, f"{tmp_path}/net.py:make", ("eager",))
     assert expected in told.value.text and "\n" not in told.value.text
     assert not list(tmp_path.glob("*.zip*"))
+
+
+def test_in_bfloat16_every_operator_is_in_one_verified_group(tmp_path: Path) -> None:
+    experiment = recorded(tmp_path, "jax:mlp", ("eager", "fused"), Placement("bfloat16"))
+    for name in experiment.graphs:
+        verified_lineage(experiment, name)
+    for variant in experiment.record.variants:
+        found = variant.dtype_difference
+        assert variant.dtype == "bfloat16" and found is not None and found.relative is not None
+        assert 1e-5 < found.relative < 0.05  # it is rounded, and no other model
+    assert {one.dtype for one in experiment.record.model.inputs} == {"bfloat16"}
