@@ -146,6 +146,7 @@ _HIT = re.compile(
 _MISS = re.compile(
     r"(?:ai[cv]_)?(?:(?:write|r0_read|r1_read)_cache_miss_allocate|(?:read|write)_local_l2_miss)"
 )
+_BETWEEN = re.compile(r"Memcpy (?:HtoD|DtoH)")  # a link, many times as slow as the device's memory
 _LEAST_BYTES = 2.0**20  # GB/s x ns, of a copy: smaller ones say nothing about the bandwidth
 _TIME_UNITS = {"ns": 1e-3, "us": 1.0, "ms": 1e3}
 
@@ -190,7 +191,8 @@ def total_counters(trace: Trace) -> dict[str, Counter]:
     long reads took for each second of computing, above 1 is bound by memory; cores count each for
     itself where they are apart. `l2_hit_rate` = sum(hits) / sum(hits + misses) where there are
     counts, else the mean of the profiler's rates without its first operator, whose rate is not
-    for reference.
+    for reference. `copy_bandwidth` is that of copies between host and device: with the much faster
+    ones inside a device's memory the mean would be a bandwidth that no copy had.
     """
     return dict(_everything(trace).total)
 
@@ -249,6 +251,8 @@ def _everything(trace: Trace) -> _Everything:
     names = trace.operators["op_type"].astype("object").where(trace.operators["op_type"].notna())
     codes, labels = pd.factorize(names.fillna("unknown"))
     whole, by_operator, by_type = table.by(np.zeros_like(operators), operators, codes)
+    if "copy_bandwidth" in whole:
+        whole["copy_bandwidth"] = table.bandwidth_of(names.fillna("").str.fullmatch(_BETWEEN))
     total = {}
     for code, (value, known_ns) in whole.items():
         if value.size and np.isfinite(value[0]):
@@ -357,6 +361,14 @@ class _Counted:
                     for values, (group, count) in zip(found, groups, strict=True):
                         values[measure.code] = self._value(measure, known, group, count)
         return found
+
+    def bandwidth_of(self, copies: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bandwidth in GB/s of the large copies among these operators, and their time in
+        ns, as one group; nan where there are none."""
+        measure = next(measure for measure in MEASURES if measure.code == "copy_bandwidth")
+        here = copies.to_numpy(dtype=bool)[self.operator]
+        pieces = [(np.where(here, over, np.nan), time) for over, time in self._pieces(measure)]
+        return self._value(measure, _Known.of(pieces, self.dur_ns), np.zeros(len(here), int), 1)
 
     def _value(
         self, measure: Measure, known: _Known, groups: np.ndarray, count: int

@@ -475,8 +475,9 @@ FIGURES: Mapping[str, FigureText] = {
     "copy_bandwidth": FigureText(
         Message("copy bandwidth"),
         Message(
-            "Bytes / time of copies and fills of 1 MiB of memory or more as the profiler gives it, "
-            "weighted by their duration. Smaller ones say nothing about the bandwidth."
+            "Bytes / time of copies of 1 MiB or more between host and device, as the profiler "
+            "gives it, weighted by their duration. Smaller ones say nothing about the bandwidth. "
+            "Tables by operator or type also show it of copies and fills inside the device."
         ),
         "higher",
     ),
@@ -524,8 +525,8 @@ REASONS: Mapping[Reason, Message] = {
     "no_kernels": Message("the file has no kernels of a device"),
     "no_launches": Message("the file does not hold the calls of the host that launch kernels"),
     "no_large_copies": Message(
-        "the file has no copy or fill of 1 MiB or more with its rate, and smaller ones say nothing "
-        "about the bandwidth"
+        "the file has no copy of 1 MiB or more between host and device with its rate, and smaller "
+        "ones say nothing about the bandwidth"
     ),
     "no_launch_times": Message(
         "the file says when the host launched kernels, but not how long these calls took"

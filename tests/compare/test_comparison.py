@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 import msgspec
+import pandas as pd
 import pytest
 
 from fusescope.analysis.compare import Assumptions, compare
@@ -18,7 +19,7 @@ from fusescope.analysis.compare.trust import trust
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.experiment import Experiment
 from fusescope.analysis.graph import COMPILED_DOMAIN
-from fusescope.analysis.metrics.counters import hardware_counters
+from fusescope.analysis.metrics.counters import hardware_counters, total_counters, type_counters
 from fusescope.analysis.readers import read
 from fusescope.analysis.readers.input.source import Source
 from fusescope.analysis.trace import Trace
@@ -414,8 +415,14 @@ def test_one_file_on_both_sides_is_not_two_separate_recordings() -> None:
     assert trust(same.diagnostics).specific[0].code == "same_file"
 
 
+def of_type(trace: Trace, first: str, others: str) -> pd.DataFrame:
+    types = [first, *[others] * (len(trace.operators) - 1)]
+    return trace.operators.assign(op_type=pd.Categorical(types))
+
+
 def test_the_bandwidth_of_copies_is_no_hardware_counter() -> None:
     trace = trace_of(profile_json(FUSED_OPERATORS))
+    trace = replace(trace, operators=of_type(trace, "Memcpy HtoD", "Memcpy HtoD"))
     calls = trace.calls.assign(
         dur_ns=[100_000] * len(trace.calls),  # 1.25 MB
         **{"memory bandwidth (GB/s)": [12.5] * len(trace.calls)},
@@ -429,6 +436,25 @@ def test_the_bandwidth_of_copies_is_no_hardware_counter() -> None:
     assert both.figure("copy_bandwidth").baseline.reason == "no_large_copies"
     neither = compare(side_of_trace(small), side_of_trace(small))
     assert "copy_bandwidth" not in {figure.code for figure in neither.figures}
+
+
+def test_the_bandwidth_of_copies_is_without_those_inside_a_device() -> None:
+    """10 GB/s over the link, beside a fill of the device's memory at 1000 GB/s."""
+    trace = trace_of(profile_json(FUSED_OPERATORS))
+    is_copy = trace.calls["operator"] == 0
+    filled = replace(
+        trace,
+        operators=of_type(trace, "Memcpy HtoD", "Memset"),
+        calls=trace.calls.assign(
+            dur_ns=1_000_000,
+            **{"memory bandwidth (GB/s)": is_copy.map({True: 10.0, False: 1000.0})},
+        ),
+    )
+    assert total_counters(filled)["copy_bandwidth"].value == pytest.approx(10)
+    by_type = type_counters(filled)["copy_bandwidth"]
+    assert (by_type["Memcpy HtoD"], by_type["Memset"]) == (10, 1000)
+    fills = replace(filled, operators=of_type(trace, "Memset", "Memset"))
+    assert "copy_bandwidth" not in total_counters(fills)
 
 
 def test_an_estimated_occupancy_is_missed_as_no_counter() -> None:
