@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import pairwise
 
 MISSING = "–"
@@ -45,6 +46,52 @@ def durations_apart(
         if not more and is_finer or abs(told - abs(after - before)) <= step * 0.501:
             break
     return _duration(before_ns, more), _duration(after_ns, more)
+
+
+def durations_in_ratio(before_ns: float, after_ns: float, ratios: Sequence[str]) -> tuple[str, str]:
+    """Two durations beside which their `ratios` stand as `percent` and `factor` print them, either
+    way round: who divides the two gets each within its last digit.
+
+    19.9 and 17.4 ms are 14.4 % apart where 19.94 and 17.37 ms are 14.8 %: where it reads like that,
+    the two have a digit or two more. What is no ratio of these two counts for nothing.
+    """
+    if not before_ns or not after_ns:
+        return duration(before_ns), duration(after_ns)
+    read = [_read(text) for text in ratios]
+    own = _ratios(before_ns, after_ns)
+    wanted = [
+        (told, step, at)
+        for told, step in read
+        for at, ratio in enumerate(own)
+        if abs(ratio - told) <= step * 0.501
+    ]
+    for more in range(3):
+        shown = _ratios(_printed(before_ns, more)[0], _printed(after_ns, more)[0])
+        if all(abs(shown[at] - told) <= step * 1.001 for told, step, at in wanted):
+            break
+    return _duration(before_ns, more), _duration(after_ns, more)
+
+
+def is_ratio(before_ns: float, after_ns: float, ratio: float) -> bool:
+    """Return True where a fraction or a factor is one of two durations, either way round."""
+    if not before_ns or not after_ns:
+        return False
+    return any(math.isclose(ratio, one, rel_tol=1e-6) for one in _ratios(before_ns, after_ns))
+
+
+def _ratios(before: float, after: float) -> tuple[float, ...]:
+    """What a percentage or a factor beside two values may say of them."""
+    up, down = after / before, before / after
+    return up, down, up - 1, down - 1, 1 - up, 1 - down
+
+
+def _read(text: str) -> tuple[float, float]:
+    """Return a printed percentage or factor as a number, and what its last digit stands for."""
+    number = Decimal(text.rstrip(" %×").replace(MINUS, "-").replace(APART, ""))
+    hundred = 100 if text.endswith("%") else 1
+    exponent = number.as_tuple().exponent
+    assert isinstance(exponent, int)
+    return float(number) / hundred, 10.0**exponent / hundred
 
 
 def _duration(ns: float, more: int) -> str:

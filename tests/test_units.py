@@ -167,3 +167,18 @@ def test_no_share_is_a_tenth_of_a_percent_off(parts: list[int]) -> None:
     shown = units.shares_of_whole(exact)
     assert all(abs(a - b) < 0.001 + 1e-9 for a, b in zip(exact, shown, strict=True))
     assert round(sum(shown), 3) == round(sum(exact), 3)
+
+
+@given(st.integers(3000, 10**10), st.floats(0.5, 2))
+def test_two_times_give_their_ratio_when_divided(before: int, ratio: float) -> None:
+    """At most the last digit of a percentage below 100 % is another."""
+    after = round(before * ratio)
+    change = units.percent(after / before - 1, signed=True)
+    read = units.durations_in_ratio(before, after, [change])
+    scales = {"µs": 1e3, "ms": 1e6, "s": 1e9}
+    first, last = (
+        float(number.replace(units.APART, "")) * scales[unit]
+        for number, _, unit in (text.rpartition(" ") for text in read)
+    )
+    said = float(change.rstrip(" %").replace(units.MINUS, "-"))
+    assert abs(100 * (last / first - 1) - said) <= 0.1 * 1.01

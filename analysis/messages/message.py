@@ -128,35 +128,56 @@ def _shown(value: Shown, form: str, role: Role) -> Iterator[Part]:
         yield Part(formats.shown(value, form), "name" if form == "name" else role)
 
 
+_RATIOS = frozenset({"change", "percent", "factor"})
+_Durations = Sequence[tuple[str, float]]  # (placeholder, ns)
+
+
 def _durations_apart(text: str, values: Mapping[str, Shown]) -> Mapping[str, str]:
-    """Return how the durations of a sentence are written beside which their difference stands: so
-    that they are as far apart as it says."""
-    changes, durations = _timed(text)
-    if not changes or len(durations) < 2:
+    """Return how the durations of a sentence are written beside which their difference or ratio
+    stands: so that they are as far apart as it says."""
+    names, others = _timed(text)
+    if len(names) < 2 or not others:
         return {}
-    known = [(name, ns) for name in durations if isinstance(ns := values[name], int | float)]
+    known = [(name, ns) for name in names if isinstance(ns := values[name], int | float)]
+    if len(known) < 2:
+        return {}
     found: dict[str, str] = {}
-    for name in changes:
-        change = values[name]
-        if not isinstance(change, int | float):
-            continue
-        pairs = [(abs(abs(b[1] - a[1]) - abs(change)), a, b) for a, b in combinations(known, 2)]
-        if pairs:
-            _, before, after = min(pairs)
-            texts = units.durations_apart(before[1], after[1], change)
-            found |= {before[0]: texts[0], after[0]: texts[1]}
+    for name, form in others:
+        value = values[name]
+        if isinstance(value, int | float):
+            of = _of_ratio if form in _RATIOS else _of_change
+            found |= of(known, value, form)
     return found
 
 
+def _of_change(known: _Durations, change: float, form: str) -> Mapping[str, str]:
+    """Return the two durations that a change of time is of, as far apart as it reads."""
+    pairs = [(abs(abs(b[1] - a[1]) - abs(change)), a, b) for a, b in combinations(known, 2)]
+    _, before, after = min(pairs)
+    texts = units.durations_apart(before[1], after[1], change)
+    return {before[0]: texts[0], after[0]: texts[1]}
+
+
+def _of_ratio(known: _Durations, ratio: float, form: str) -> Mapping[str, str]:
+    """Return the two durations that a percentage or a factor is of, which give it when divided."""
+    for before, after in combinations(known, 2):
+        if units.is_ratio(before[1], after[1], ratio):
+            shown = formats.shown(ratio, form)
+            texts = units.durations_in_ratio(before[1], after[1], [shown])
+            return {before[0]: texts[0], after[0]: texts[1]}
+    return {}
+
+
 @lru_cache(maxsize=4096)
-def _timed(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the placeholders of changes of time and of durations, each once."""
-    pieces = _pieces(text)
-    changes, durations = (
-        tuple(dict.fromkeys(name for _, name, form in pieces if name is not None and form == which))
-        for which in ("signed_duration", "duration")
+def _timed(text: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Return the placeholders of durations, and those of changes of time and of ratios with their
+    formats, each once."""
+    named = [(name, form) for _, name, form in _pieces(text) if name is not None]
+    durations = dict.fromkeys(name for name, form in named if form == "duration")
+    others = dict.fromkeys(
+        (name, form) for name, form in named if form == "signed_duration" or form in _RATIOS
     )
-    return changes, durations
+    return tuple(durations), tuple(others)
 
 
 _HAN = r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]"  # with its punctuation

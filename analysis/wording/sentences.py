@@ -109,10 +109,13 @@ def _headline(verdict: Verdict, baseline_label: str, candidate_label: str) -> tu
         return _CANNOT_TELL.parts(**sides)
     slowdown = 1 / verdict.speedup
     if verdict.outcome == "noise_unknown":
-        times = times_text(verdict)
+        change = slowdown - 1
+        ratios = [units.factor(slowdown)]
+        if change < _MAX_PERCENT:
+            ratios.append(units.percent(change, signed=True))
+        times = times_text(verdict, ratios)
         if not times:
             return _TOOK.parts(factor=slowdown, **sides)
-        change = slowdown - 1
         if change >= _MAX_PERCENT:
             return _TOOK_TIMES.parts(factor=slowdown, times=times, **sides)
         return _TOOK_CHANGE.parts(factor=slowdown, times=times, change=change, **sides)

@@ -129,3 +129,33 @@ def test_of_several_times_those_are_finer_that_the_change_is_of() -> None:
     inner = Message("{a:duration} to {b:duration}").of(a=3_158_600, b=1_914_100)
     text = message.text(a=5_555_500, b=3_158_600, c=1_914_100, ns=-1_244_500, inner=inner)
     assert text == "5.56 ms, 3.159 ms and 1.914 ms: −1.24 ms, as 3.16 ms to 1.91 ms"
+
+
+def test_times_beside_their_ratio_give_it_when_divided() -> None:
+    """19.941 / 17.371 = 1.1479; the rounded ones, 19.9 / 17.4, would be 14.4 % apart."""
+    change = Message("{after:duration} instead of {before:duration} ({change:change})")
+    before, after = 17_371_000, 19_941_000
+    text = change.text(before=before, after=after, change=after / before - 1)
+    assert text == "19.94 ms instead of 17.37 ms (+14.8 %)"
+    # 140 / 175 is 20.0 % less, which is within the last digit of 20.1 %: nothing more is needed.
+    assert change.text(before=175_150_000, after=139_950_000, change=13995 / 17515 - 1) == (
+        "140 ms instead of 175 ms (−20.1 %)"
+    )
+    # The change of something else, and none.
+    assert change.text(before=before, after=after, change=0.5) == (
+        "19.9 ms instead of 17.4 ms (+50.0 %)"
+    )
+    assert change.text(before=before, after=0, change=None) == "0 ns instead of 17.4 ms (–)"
+
+
+def test_of_a_part_and_of_a_factor_too() -> None:
+    """1.0449 of 9.9551 ms are 10.496 %, and 1.04 of 9.96 are 10.44 %, within the last digit; 5.5451
+    are 2.752 times 2.0149 ms, where 5.55 are 2.761 times 2.01."""
+    part = Message("{part:duration} of {whole:duration}, {share:percent}; {other:duration} else")
+    values = {"part": 1_044_900, "whole": 9_955_100, "other": 5_000_000}
+    assert part.text(share=10449 / 99551, **values) == "1.04 ms of 9.96 ms, 10.5 %; 5.00 ms else"
+    assert part.text(share=0.999, **values) == "1.04 ms of 9.96 ms, 99.9 %; 5.00 ms else"
+    factor = Message("{low:duration} to {high:duration}: {ratio:factor}")
+    assert factor.text(low=2_014_900, high=5_545_100, ratio=55451 / 20149) == (
+        "2.015 ms to 5.545 ms: 2.75×"
+    )

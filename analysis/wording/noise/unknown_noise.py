@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fusescope.analysis import units
 from fusescope.analysis.compare.timing.statistics import MIN_SAMPLES
@@ -32,11 +32,12 @@ OF_SEVERAL = ("paired_files", "alternating_files", "separate_files")
 OF_FILES = ("busy_union", "kernel_sum")
 
 
-def times_text(verdict: Verdict) -> str:
-    """'4.27 against 12.4 ms': the candidate's time and the baseline's; '' without them."""
+def times_text(verdict: Verdict, ratios: Sequence[str] = ()) -> str:
+    """'4.27 against 12.4 ms': the candidate's time and the baseline's, beside which their `ratios`
+    stand as printed; '' without them."""
     if verdict.times_ns is None:
         return ""
-    before, after = (units.duration(ns) for ns in verdict.times_ns)
+    before, after = units.durations_in_ratio(*verdict.times_ns, ratios)
     number, _, unit = after.rpartition(" ")
     shown = number if before.endswith(f" {unit}") else after
     return say("{candidate} against {baseline}", candidate=shown, baseline=before)

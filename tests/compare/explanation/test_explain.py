@@ -435,7 +435,10 @@ def test_another_batch_is_said_with_what_as_much_work_takes(factor: int) -> None
     found = said(steps_of([step] * 2), steps_of([more] * 2))
     assert found.batch == factor
     # 8 x 177 us x 1.8 = 2.55 ms
-    each = {2: "1.27 ms instead of 1.42 ms (−10.0 %)", 4: "637 µs instead of 1.42 ms (−55.0 %)"}
+    each = {
+        2: "1.274 ms instead of 1.416 ms (−10.0 %)",
+        4: "637.2 µs instead of 1.416 ms (−55.0 %)",
+    }
     assert f"are {factor}.00× as large in one dimension" in leading_sentence(found)
     assert f"for as much work it takes {each[factor]}" in leading_sentence(found)
     assert said(steps_of([step]), steps_of([step])).batch is None
