@@ -25,6 +25,11 @@ _ID = re.compile(r'\sid="[^"]*"')
 _TEXT_ONLY = frozenset({"title", "text"})
 
 
+_ARROW = "-&gt;"
+_WITH_ARROW = re.compile(rf"(<(/?\w+)[^<>]*>)([^<>]*{_ARROW}[^<>]*)")
+_NO_MARKUP = _TEXT_ONLY | {"script", "style", "option", "textarea", "tspan", "desc"}
+
+
 @dataclass
 class _Element:
     """`opening` and `closing` are the tags as they stand in the `page`, which has the element
@@ -46,7 +51,7 @@ def in_every_language(page: Callable[[Sequence[str]], str]) -> str:
     """One page in every language that there is, the one that is spoken first. `page` makes it in
     the language that is spoken when it is called; it takes the codes of all."""
     codes = _codes()
-    return in_languages(in_each(lambda: page(codes)))
+    return _with_whole_arrows(in_languages(in_each(lambda: page(codes))))
 
 
 def in_each(made: Callable[[], Made]) -> dict[str, Made]:
@@ -78,6 +83,19 @@ def in_languages(pages: Mapping[str, str]) -> str:
     have the texts of the other languages beside them, as `data-CODE-title`.
     """
     return "".join(_merged(list(pages), [_tree(page).children for page in pages.values()]))
+
+
+def _with_whole_arrows(page: str) -> str:
+    """Return a page in which no line breaks between the - and the > of a name: browsers may break
+    behind any -."""
+    return _WITH_ARROW.sub(_whole_arrows, page) if _ARROW in page else page
+
+
+def _whole_arrows(match: re.Match[str]) -> str:
+    tag, name, text = match.groups()
+    if name.removeprefix("/") in _NO_MARKUP:
+        return match.group()
+    return tag + text.replace(_ARROW, f'<span class="whole">{_ARROW}</span>')
 
 
 def _tree(page: str) -> _Element:

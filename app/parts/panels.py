@@ -214,8 +214,8 @@ def verdict(comparison: Comparison) -> None:
     """The verdict as the head of the page; what it rests on is behind the line of trust."""
     headline, noise = wording.headline_and_noise(comparison)
     sentence = parts_text(headline, outcome_colour(comparison))
-    interval = wording.verdict_interval(comparison.verdict)
-    st.header(sentence + (f" :small[:gray[({own(interval)})]]" if interval else ""), anchor=False)
+    interval = beside_headline(wording.verdict_interval(comparison.verdict))
+    st.header(f"{sentence}{interval}", anchor=False)
     with st.container(gap="xxsmall"):
         if noise:
             st.markdown(own(noise))
@@ -224,6 +224,12 @@ def verdict(comparison: Comparison) -> None:
         change = wording.change_sentence(comparison)
         if change and comparison.verdict.is_decided:
             st.markdown(f"**{own(change)}**")
+
+
+def beside_headline(interval: str) -> str:
+    """Markdown of an interval behind a headline, whose level stays on one line; '' for none."""
+    whole = own(interval).replace(" %", "\N{NO-BREAK SPACE}%")
+    return f" :small[:gray[({whole})]]" if interval else ""
 
 
 def verdict_basis(comparison: Comparison) -> None:

@@ -100,9 +100,8 @@ def _chosen(found: Mapping[str, Result]) -> Result | None:
 def _answer(recipe: Recipe, result: Result, compare_page: st.Page) -> None:
     """The verdict on the pair that says most, where it was recorded, and the way to Compare."""
     verdict = result.verdict(recipe.compare)
-    interval = wording.verdict_interval(verdict)
-    tail = f" :small[:gray[({panels.own(interval)})]]" if interval else ""
-    st.subheader(verdict_text(recipe, result) + tail, anchor=False)
+    interval = panels.beside_headline(wording.verdict_interval(verdict))
+    st.subheader(f"{verdict_text(recipe, result)}{interval}", anchor=False)
     with st.container(gap="xxsmall"):
         if recipe.same_cut is not None:
             st.text(words.cut_text(result.verdict(recipe.same_cut)))

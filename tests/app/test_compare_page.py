@@ -110,7 +110,9 @@ def test_the_first_screen_compares_the_sample(start: Start) -> None:
     assert doubts in " ".join(texts(page))
     # The head carries the interval, and light time stands beside the small-op ratio.
     head = page.header[0].value
-    assert re.search(r" :small\[:gray\[\(95 % interval \d\.\d\d× to \d\.\d\d×\)\]\]$", head), head
+    assert re.search(r" :small\[:gray\[\(95\xa0% interval \d\.\d\d× to \d\.\d\d×\)\]\]$", head), (
+        head
+    )
     captions = [caption.value for caption in page.caption]
     lead = "Most of the gain comes from less computing. Shares of the change, as profiled"
     assert lead in " ".join(markdown_texts(page))

@@ -16,7 +16,7 @@ from fusescope.analysis.messages import language
 from fusescope.analysis.readers import read_path
 from fusescope.analysis.readers.packed.report import DATA_ID
 from fusescope.analysis.report.html import report_html
-from fusescope.analysis.report.languages import in_languages
+from fusescope.analysis.report.languages import in_every_language, in_languages
 from tests.brackets import names_in, untold_words
 from tests.report.test_html import of_experiment, of_profiles
 
@@ -148,3 +148,16 @@ def test_every_text_of_a_report_is_in_the_catalogue(sample: str, pseudo: Path) -
     text = " ".join(page.texts)
     assert text.count("⟦") > 300
     assert sorted(untold_words([text, *filter(None, page.tooltips)], known)) == []
+
+
+def test_no_line_breaks_inside_an_arrow_of_a_name() -> None:
+    """In text alone: attributes and scripts, titles of pages and pictures have no elements in them;
+    what is escaped stays so."""
+    name = "Memcpy HtoD (Pageable -&gt; Device)"
+    kept = (
+        f'<title>{name}</title><p title="{name}"></p><script>f = "{name}"</script>'
+        f"<svg><text>{name}</text></svg>"
+    )
+    page = in_every_language(lambda _: f"{kept}<bdi>{name} &lt;b&gt;</bdi>")
+    whole = name.replace("-&gt;", '<span class="whole">-&gt;</span>')
+    assert page == f"{kept}<bdi>{whole} &lt;b&gt;</bdi>"

@@ -6,7 +6,9 @@ const shown = new WeakMap(); // the box -> the text of what it shows
 const element = (kind, parent, className, text = "") => {
   const made = parent.appendChild(document.createElement(kind));
   made.className = className;
-  made.textContent = text;
+  const pieces = text.split(/(?=->)|(?<=->)/); // a line must not break inside an arrow
+  if (pieces.length < 2) made.textContent = text;
+  else for (const piece of pieces) element("span", made, piece === "->" ? "whole" : "", piece);
   return made;
 };
 

@@ -3,7 +3,17 @@
 export function element(tag, className, text) {
   const node = document.createElement(tag);
   if (className) node.className = className;
-  if (text !== undefined) node.textContent = text;
+  if (text === undefined) return node;
+  const pieces = `${text}`.split(/(?=->)|(?<=->)/); // a line must not break inside an arrow
+  if (pieces.length < 2) node.textContent = text;
+  else node.append(...pieces.map((piece) => piece === "->" ? whole(piece) : piece));
+  return node;
+}
+
+function whole(text) {
+  const node = element("span");
+  node.textContent = text;
+  node.style.whiteSpace = "nowrap";
   return node;
 }
 
