@@ -118,12 +118,13 @@ class Stack(NamedTuple):
 
     def around(self, inner: Frame) -> Stack:
         """Return this stack with one more frame inside."""
+        scope, mark, code, read = _shown_by(inner)
         return Stack(
             inner,
-            self.scope or _scope(inner.name),
-            inner.name if _is_mark(inner) else self.mark,
-            inner.name if _is_code(inner) else self.code,
-            self.read or (inner.name if is_read(inner.name) else None),
+            self.scope or scope,
+            self.mark if mark is None else mark,
+            self.code if code is None else code,
+            self.read or read,
         )
 
     @property
@@ -162,6 +163,18 @@ def cause_of(stack: Iterable[Frame]) -> Cause:
     for frame in stack:
         known = known.around(frame)
     return known.cause
+
+
+@lru_cache(maxsize=_MOST_NAMES)
+def _shown_by(frame: Frame) -> tuple[Cause | None, str | None, str | None, str | None]:
+    """Return what a frame alone shows: a scope, a mark, code of the program, a read of a value."""
+    name = frame.name
+    return (
+        _scope(name),
+        name if _is_mark(frame) else None,
+        name if _is_code(frame) else None,
+        name if is_read(name) else None,
+    )
 
 
 @lru_cache(maxsize=_MOST_NAMES)

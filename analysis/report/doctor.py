@@ -46,7 +46,7 @@ def facts_of(sides: Iterable[Side]) -> tuple[FileFacts, ...]:
             FileFacts(
                 name=side.trace.meta.file_name if side.experiment else side.label,
                 summary=paragraph(words.recognised_sentence(found), words.read_sentence(found)),
-                files=words.files_sentence(found),
+                files=words.files_sentence(found.files),
                 notes=tuple((name, words.note_sentence(n)) for name, of in parts for n in of),
                 has=words.has_sentence(found),
                 lacks=words.lack_sentences(found),

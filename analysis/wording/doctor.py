@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from fusescope.analysis.doctor import FOUND_RUNS, Answer, AnswerCode, Examination, FigureCode
 from fusescope.analysis.messages import Message, language, listed, paragraph, say
@@ -101,9 +101,9 @@ def read_sentence(found: Examination) -> str:
     return say("{counts}; {operators} and {n} in all.", counts=listed(told), **whole)
 
 
-def files_sentence(found: Examination) -> str:
+def files_sentence(files: Iterable[str]) -> str:
     """'Read together with l2_cache.csv, profiler_info_0.json.'; '' where it was read alone."""
-    names = tuple(path.rpartition("/")[2] for path in found.files)
+    names = tuple(path.rpartition("/")[2] for path in files)
     return say("Read together with {names:name}.", names=some_of(names)) if names else ""
 
 

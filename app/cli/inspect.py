@@ -265,7 +265,7 @@ def _print_doctor(console: Console, found: Examination) -> None:
     from fusescope.analysis.wording import doctor as words
 
     console.print(say("What the file says"), style="bold")
-    for sentence in (words.read_sentence(found), words.files_sentence(found)):
+    for sentence in (words.read_sentence(found), words.files_sentence(found.files)):
         if sentence:
             console.print(sentence)
     for name, notes in (

@@ -30,7 +30,7 @@ def show(value: Trace | Experiment, *, whole: bool = True) -> None:
     with st.container(gap="xsmall"):
         st.text(f"{words.recognised_sentence(found)} {words.read_sentence(found)}")
         if found.files and whole:
-            st.text(words.files_sentence(found))
+            st.text(words.files_sentence(found.files))
         for note in (*found.dropped, *found.repaired, *found.noted):
             sentence = words.note_sentence(note)
             if note in found.dropped:

@@ -36,7 +36,6 @@ from fusescope.analysis.wording.doctor import files_sentence
 from fusescope.app.server.same_origin import is_local
 from fusescope.app.server.shelf import megabytes
 from fusescope.app.sources import examples, nsys, places, sides
-from fusescope.app.sources.examinations import examined
 from fusescope.app.state.opened import Fate, History, Opened, in_each
 from fusescope.app.state.session import MAX_OPENED, MAX_OPENED_BYTES
 from fusescope.app.store.keeping import is_kept
@@ -482,12 +481,14 @@ def fate(file: Opened) -> Fate:
     value = file.value  # not kept: what was told outlives the file
 
     kept = isinstance(value, Trace) and is_local() and is_kept(value.meta.sha256)
+    first = value if isinstance(value, Trace) else next(iter(value.traces.values()))
+    files = first.meta.files
 
     def read() -> str:
         return paragraph(
             wording.opened_sentence(value),
             wording.units_opened_text(value) if isinstance(value, Trace) else "",
-            files_sentence(examined(value)),
+            files_sentence(files),
             KEPT.text(page=LIBRARY_PAGE) if kept else "",
         )
 

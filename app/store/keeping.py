@@ -13,6 +13,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -290,7 +291,13 @@ def _is_large(path: Path) -> bool:
 
 
 def _is_worth(source: Source) -> bool:
-    return source.size >= MIN_BYTES or (source.is_packed and len(source.content) >= MIN_BYTES)
+    return source.size >= MIN_BYTES or (source.is_packed and _unpacks_to(source, MIN_BYTES))
+
+
+def _unpacks_to(source: Source, size: int) -> bool:
+    """Return whether a packed file unpacks to so many bytes, of which no more is unpacked."""
+    found = accumulate(map(len, source.blocks(MIB)))
+    return any(count >= size for count in found)
 
 
 def _put(kept_in: Store, key: str, value: Trace, beside: Beside) -> tuple[Said | None, bool]:

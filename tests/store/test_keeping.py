@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pandas as pd
 import pytest
 
 from fusescope.analysis.errors import FuseScopeError
-from fusescope.analysis.limits import DEFAULT_LIMITS
+from fusescope.analysis.limits import DEFAULT_LIMITS, MIB
 from fusescope.analysis.readers import read, read_path
 from fusescope.analysis.readers.input.source import Source
 from fusescope.analysis.trace import Trace
@@ -204,3 +205,30 @@ def test_what_cannot_be_kept_is_read_and_said(
     assert wrong.value.text == (
         "FUSESCOPE_LIBRARY_SIZE is 'much', which is not a size. Write 500M or 20G."
     )
+
+
+def test_no_more_is_unpacked_than_says_that_keeping_is_worth_it(
+    tmp_path: Path, parsed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = []
+    for name, first_us in (("a.json", 100), ("b.json", 200)):
+        text = profile(tmp_path / name, first_us).read_bytes()
+        packed = gzip.compress(text + b" " * (8 * MIB))
+        source = Source(f"{name}.gz", packed)
+        value = read(source)
+        assert isinstance(value, Trace)
+        values.append((Source(f"{name}.gz", packed), value))
+    monkeypatch.setattr(keeping, "MIN_BYTES", 2 * MIB)
+    unpacked: list[int] = []
+    whole = Source.blocks
+
+    def counted(source: Source, size: int) -> Iterator[bytes]:
+        for block in whole(source, size):
+            unpacked.append(len(block))
+            yield block
+
+    monkeypatch.setattr(Source, "blocks", counted)
+    keeping.keep_uploads(values)
+    assert len(Store(settings.folder(), 10**9).held()) == 2
+    assert 2 * MIB <= sum(unpacked) <= 4 * MIB
+    assert not any("content" in vars(source) for source, _ in values)

@@ -16,6 +16,7 @@ from fusescope.analysis.compare.timing.statistics import student_t
 from fusescope.analysis.host.causes import Cause, CauseKind
 from fusescope.analysis.host.idle import HostIdle, IdleCause
 from fusescope.analysis.host.uncached import uncached_memory
+from fusescope.analysis.metrics.memo import once
 from fusescope.analysis.metrics.some_units import in_some_units
 from fusescope.analysis.metrics.step import shown_run
 from fusescope.analysis.metrics.stretch import Stretch, longest_idle
@@ -311,6 +312,7 @@ def _spread_ns(before: np.ndarray, after: np.ndarray) -> float:
     return 2 * float(np.sqrt(sum(each.var(ddof=1) / len(each) for each in (before, after))))
 
 
+@once
 def _causes(side: ExplainedSide) -> dict[Key, _Waited] | None:
     """Return the causes of idle time with their time in each unit; None where the file does not
     show the host, or has no start of its units. Launching and the code of one file are one cause
@@ -321,7 +323,8 @@ def _causes(side: ExplainedSide) -> dict[Key, _Waited] | None:
     causes: dict[Key, _Waited] = {}
     by_unit = idle.by_window(units.count)
     longest: dict[Key, Stretch] = {}
-    for cause in idle.causes_of(are_shown(side.trace, side.units)[idle.windows]):
+    shown = are_shown(side.trace, units)
+    for cause in idle.causes if shown.all() else idle.causes_of(shown[idle.windows]):
         longest.setdefault(_key(cause), Stretch(*cause.longest_ns))
     for cause in idle.causes:
         key = _key(cause)
