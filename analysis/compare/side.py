@@ -69,6 +69,15 @@ class Side:
         )
 
     @property
+    def counts_samples(self) -> bool:
+        """Whether it is known how many samples its latency is of: the batch of a recorded model, or
+        what the rate that a command printed counts. No trace says it."""
+        if self.experiment is None:
+            return False
+        command = self.experiment.record.command
+        return bool(self.experiment.record.model.batch) or (command is not None and command.is_rate)
+
+    @property
     def is_in_blocks(self) -> bool:
         """Whether its runs are in blocks, so that it has a typical run."""
         return self.trace.has_blocks or bool(self.sampled_runs["copy"].notna().any())

@@ -49,6 +49,21 @@ _WITH_COPIES = FigureText(
     Message("Executions of light operators {per}, copies and fills of memory among them."),
     "lower",
 )
+_RATES: Mapping[RunWord, FigureText] = {
+    word: FigureText(
+        name,
+        Message(
+            "1 / latency: the files do not both give the batch size, so samples are not counted. "
+            "The change is speedup - 1."
+        ),
+        "higher",
+    )
+    for word, name in (
+        ("runs", Message("runs per second")),
+        ("steps", Message("steps per second")),
+        ("repetitions", Message("repetitions per second")),
+    )
+}
 _FILE_MEANING = Message(
     "{time} of all that the file holds of this side. It does not mark its runs, so the number of "
     "runs is not known. Time in which nothing ran does not count."
@@ -155,14 +170,22 @@ def times_are_of_files(comparison: Comparison) -> bool:
 
 
 def figure_text(comparison: Comparison, code: str) -> FigureText:
-    """Label and definition of a figure of this comparison; the time of a file is not a latency."""
+    """Label and definition of a figure of this comparison; the time of a file is not a latency, and
+    a rate of runs whose batch size is not known not a throughput."""
     text = FIGURES[code]
     if code == "latency" and times_are_of_files(comparison):
         meaning = _FILE_MEANING.of(time=TIMES_FIRST[comparison.verdict.of])
         return FigureText(FILE_TIME, meaning, text.better)
+    if code == "throughput" and not counts_samples(comparison):
+        return _RATES[runs_of(comparison).word]
     if code == "light_count" and has_copies(comparison):
         text = _WITH_COPIES
     return replace(text, per=_per(comparison))
+
+
+def counts_samples(comparison: Comparison) -> bool:
+    """Whether the rates of both sides are of samples, and not of runs of unknown batch size."""
+    return comparison.baseline.counts_samples and comparison.candidate.counts_samples
 
 
 def has_copies(comparison: Comparison) -> bool:

@@ -18,7 +18,13 @@ from fusescope.analysis.messages import Message, Part, Shown, listed, paragraph,
 from fusescope.analysis.quantity import Quantity
 from fusescope.analysis.trace import RunWord
 from fusescope.analysis.units import Column, column_of
-from fusescope.analysis.wording.counted import counts_of, has_copies, mean_text
+from fusescope.analysis.wording.counted import (
+    counts_of,
+    counts_samples,
+    has_copies,
+    mean_text,
+    runs_of,
+)
 from fusescope.analysis.wording.fusion.groups import MODULES_HELP
 from fusescope.analysis.wording.noise.runs_apart import apart_text
 from fusescope.analysis.wording.noise.slow_executions import slow_in_means
@@ -569,8 +575,9 @@ def _sum_change(table: pd.DataFrame) -> str:
 
 
 def change_sentence(comparison: Comparison) -> str:
-    """Return the change both ways: 'Latency -52.8 %, throughput +112.0 %.'; '' without one, and
-    where it cannot be told which way. Of files that do not mark their runs, whose throughput is not
+    """Return the change both ways: 'Latency -52.8 %, throughput +112.0 %.', of files that do not
+    give their batch size 'steps per second'; '' without one, and where it cannot be told which way.
+    Of files that do not mark their runs, whose throughput is not
     known: 'Time in operators -52.8 %.'; without it, too, of runs with time between them."""
     verdict = comparison.verdict
     if not verdict.has_direction:
@@ -582,10 +589,17 @@ def change_sentence(comparison: Comparison) -> str:
         return say("Time in operators {change}.", change=latency)
     if comparison.figure("throughput").change is None:
         return say("Latency {change}.", change=latency)
-    throughput = relative_text(verdict.throughput_change)
-    return say(
-        "Latency {latency}, throughput {throughput}.", latency=latency, throughput=throughput
-    )
+    rate = relative_text(verdict.throughput_change)
+    if counts_samples(comparison):
+        return say("Latency {latency}, throughput {rate}.", latency=latency, rate=rate)
+    return _RATES[runs_of(comparison).word].text(latency=latency, rate=rate)
+
+
+_RATES: Mapping[RunWord, Message] = {
+    "runs": Message("Latency {latency}, runs per second {rate}."),
+    "steps": Message("Latency {latency}, steps per second {rate}."),
+    "repetitions": Message("Latency {latency}, repetitions per second {rate}."),
+}
 
 
 def relative_text(change: float) -> str:

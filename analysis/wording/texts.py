@@ -57,7 +57,11 @@ FIGURES: Mapping[str, FigureText] = {
     ),
     "throughput": FigureText(
         Message("throughput"),
-        Message("Batch size / latency. The change is speedup - 1."),
+        Message(
+            "Samples per second: batch size / latency. Where the file does not give the batch size "
+            "it is called runs, steps or repetitions per second, 1 / latency. The change is "
+            "speedup - 1."
+        ),
         "higher",
     ),
     "cpu_time": FigureText(

@@ -88,8 +88,8 @@ def test_a_file_without_runs_has_no_figures_per_run(
     )
     assert "one file each" in out
     assert (
-        "Not known: throughput, idle share and idle time. Reason: the file does not mark its runs."
-        in out
+        "Not known: runs per second, idle share and idle time. Reason: the file does not mark its "
+        "runs." in out
     )
 
 

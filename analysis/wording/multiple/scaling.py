@@ -23,7 +23,9 @@ LABELS: Mapping[Measure, Message] = {
 }
 HELPS: Mapping[Measure, Message] = {
     "latency": Message("Un-profiled wall time of a run: trimmed mean over blocks. Measured."),
-    "throughput": Message("Batch size / latency. Measured."),
+    "throughput": Message(
+        "Batch size / latency; of an unknown batch size runs per second. Measured."
+    ),
     "speedup": Message(
         "Latency with the fewest threads of the same batch size / this latency. Measured."
     ),
