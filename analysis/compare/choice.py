@@ -96,7 +96,9 @@ def default_candidate(record: ExperimentRecord, baseline: str) -> str:
         for name in others:
             if record.own_name(name) == wanted:
                 return name
-    return others[-1] if others else baseline
+    usual = [name for name in others if record.own_name(name) not in BEFORE_FUSION] or others
+    precise = [name for name in usual if not record.variant(name).is_quantised]
+    return next(reversed(precise or usual), baseline)
 
 
 def side_of(value: Trace | Experiment, name: str | None) -> Side:

@@ -531,6 +531,8 @@ def _cut(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
             continue
         twin = same_cut(side.label, side.experiment.record.names)
         pieces = side.variant.settings.get("pieces")
+        if pieces == 1 and pieces is not True:  # the whole model, so it has no boundaries
+            continue
         yield _note(
             "warning",
             "boundaries_included",

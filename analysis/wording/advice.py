@@ -448,7 +448,7 @@ ADVICE: Mapping[Blocker, Advice] = {
             "The variant '{variant:name}' is cut in the same way as {twin:name}, but without the "
             "kernel: nothing is fused in it on purpose, to show the cost of the cut alone."
         ),
-        Message("Compare {twin:name} with it to see the kernel alone."),
+        Message("Compare {twin:name} with it: both are cut in the same way."),
     ),
     "quantised": Advice(
         Message(

@@ -14,11 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fusescope.analysis.compare.choice import (
-    BEFORE_FUSION,
     alike,
     chosen_names,
     default_baseline,
-    same_cut,
 )
 from fusescope.analysis.compare.likeness import belong_together
 from fusescope.analysis.compare.side import label_of
@@ -151,8 +149,8 @@ def first_pair() -> Pair:
 def suggested(files: Iterable[Opened], *, in_order: bool = False) -> Pair:
     """Baseline and candidate among files opened together; None for a side that is not there.
 
-    The last experiment compares its own baseline with its fastest variant that keeps the model's
-    precision. Two profiles stand in the order in which they came, and of more than two the first
+    The last experiment compares what the terminal does: its own baseline with its most optimised
+    variant. Two profiles stand in the order in which they came, and of more than two the first
     and the last by name of those that belong together are taken; names like 'unfused' or 'before'
     stand in front. With `in_order`, as of arguments, whatever names say. Several of each of two
     folders, or of names that differ in their numbers alone, are two sides of several files. Those
@@ -165,7 +163,7 @@ def suggested(files: Iterable[Opened], *, in_order: bool = False) -> Pair:
         return sides.id_of([one.id for one in first]), sides.id_of([one.id for one in second])
     for file in reversed(files):
         if isinstance(file.value, Experiment) and len(file.value.traces) > 1:
-            baseline, candidate = _best_pair(file.value)
+            baseline, candidate = chosen_names(file.value.record)
             return f"{file.id}/{baseline}", f"{file.id}/{candidate}"
     if len(files) == 1 and files[0].role == BOTH:
         return _whole(files[0]), _whole(files[0])
@@ -223,26 +221,6 @@ def _whole(file: Opened) -> str:
     if isinstance(file.value, Experiment):
         return f"{file.id}/{next(iter(file.value.traces))}"
     return file.id
-
-
-def _best_pair(experiment: Experiment) -> tuple[str, str]:
-    record = experiment.record
-    names = list(experiment.traces)
-    if len(record.compared) == 2 and set(record.compared) <= set(names):
-        return record.compared[0], record.compared[1]
-    if any(record.variant(name).is_marked for name in names):
-        return chosen_names(record)  # the fastest run is none beside one that does more
-    baseline = record.settings.baseline if record.settings.baseline in names else names[0]
-
-    def typical(name: str) -> float:
-        walls = sorted(record.variant(name).samples.wall_ns)
-        return walls[len(walls) // 4] if walls else float("inf")
-
-    every = [name for name in names if name != baseline]
-    others = [name for name in every if name not in BEFORE_FUSION] or every
-    precise = [name for name in others if not record.variant(name).is_quantised]
-    fastest = min(precise or others, key=typical)  # fewer bits are not a fusion
-    return same_cut(fastest, names) or baseline, fastest
 
 
 _BASELINE_WORDS = ("unfused", "nofus", "no_fus", "baseline", "before", "disable", "eager", "orig")

@@ -281,11 +281,11 @@ def test_two_profiles_become_baseline_and_candidate_by_name(start: Start) -> Non
     assert "4 distinct operators" in "".join(told)
 
 
-def test_an_experiment_compares_its_baseline_with_its_fastest_variant(start: Start) -> None:
+def test_an_experiment_compares_its_baseline_with_its_most_optimised_variant(start: Start) -> None:
     ms = {"unfused": [8.0] * 8, "basic": [4.0] * 8, "fused": [5.0] * 8}
     page = upload(start(), ("mine.zip", experiment_zip(ms, model_name="mine")))
-    assert headline(page) == "basic is 2.00× faster than unfused"
-    assert "mine · fused (mine.zip)" in options(page, "candidate")
+    assert headline(page) == "fused is 1.60× faster than unfused"
+    assert "mine · basic (mine.zip)" in options(page, "candidate")
 
 
 def test_one_profile_leads_to_its_page_once_and_waits_for_a_second(start: Start) -> None:

@@ -25,7 +25,7 @@ _PROFILED = Message("The verdict compares this time: {of}.")
 _SPINNING = Message(
     "The recordings differ in whether threads spin: {baseline:name} and {candidate:name}."
 )
-_BOUNDARY_COST = Message("Each boundary costs about 40 to 100 µs, which is part of this change.")
+_BOUNDARY_COST = Message("The time of the boundaries is part of this change, as idle time.")
 
 
 _WHOLE_RUN = Message("The time is the wall time of a run of the command, start and end included.")
@@ -71,10 +71,10 @@ _SEVERAL_PIECES = Message(
     "It runs in {pieces:count} pieces and passes tensors between them. The other side does not."
 )
 _IN_PIECES = Message(
-    "It is cut around a kernel of its own, so tensors pass over the cuts. The other side is not "
-    "cut."
+    "It is cut around the operators of a kernel, so tensors pass over the cuts. The other side "
+    "is not cut."
 )
-_KERNEL_ALONE = Message("Compare with {same_cut:name} to see the kernel alone.")
+_KERNEL_ALONE = Message("Compare with {same_cut:name}, which is cut in the same way.")
 
 
 def outputs(note: Diagnostic) -> NoteText:

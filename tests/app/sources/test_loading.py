@@ -15,6 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from fusescope.analysis.compare.choice import choose_sides
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.experiment import Experiment
 from fusescope.analysis.limits import Limits
@@ -111,13 +112,22 @@ def test_an_experiment_of_one_variant_is_a_side_like_a_profile() -> None:
     assert {baseline, candidate} == {f"{single.id}/unfused", "upload:fused.json"}
 
 
-def test_a_kernel_that_is_fastest_stands_beside_its_own_cut() -> None:
-    times = {"unfused": 5.0, "segments:mul_add": 6.0, "custom:mul_add": 3.0}
-    file = upload("one.zip", experiment_zip({name: [ms] * 8 for name, ms in times.items()}))
-    assert choices.suggested([file]) == (
-        f"{file.id}/segments:mul_add",
-        f"{file.id}/custom:mul_add",
-    )
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("unfused", "segments:mul_add", "custom:mul_add"),
+        ("unfused", "segments:mul_add", "custom:mul_add", "fused"),
+        ("eager", "unfused", "basic", "fused", "without:X"),
+        ("unfused", "rules:O3", "eager", "int8"),
+    ],
+)
+def test_a_recording_opens_as_in_the_terminal(names: tuple[str, ...]) -> None:
+    """Whichever variant was the fastest, here a later one."""
+    times = {name: [9.0 - place] * 8 for place, name in enumerate(names)}
+    file = upload("one.zip", experiment_zip(times))
+    assert isinstance(file.value, Experiment)
+    sides = choose_sides(file.value)
+    assert choices.suggested([file]) == tuple(f"{file.id}/{side.label}" for side in sides)
 
 
 @pytest.mark.parametrize("others", [("fused", "int8"), ("int8",)])

@@ -420,7 +420,7 @@ def test_the_chain_is_a_fusion_group(recorded: File) -> None:
     ]
     sentence = diagnostic_sentence(note)
     assert sentence.startswith("Candidate: It runs in 4 pieces")
-    assert sentence.endswith("Compare with segments:add_relu to see the kernel alone.")
+    assert sentence.endswith("Compare with segments:add_relu, which is cut in the same way.")
 
 
 def test_the_record_page_offers_what_this_machine_can_run(monkeypatch: pytest.MonkeyPatch) -> None:
