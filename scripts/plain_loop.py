@@ -24,6 +24,7 @@ def main(model: str, device: str, dtype: str, threads: int) -> None:
     spec = importlib.util.spec_from_file_location("model_of_the_check", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where the compiler looks globals up
     spec.loader.exec_module(module)
     network, inputs = getattr(module, function)()
     place = {"device": device, **({"dtype": getattr(torch, dtype)} if dtype else {})}
