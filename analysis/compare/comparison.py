@@ -110,9 +110,9 @@ class Comparison:
         """What changed from trace to trace; None of recordings of a model, whose groups are proven,
         and of a side of several files."""
         found = self.explained or explanation_of(self.baseline, self.candidate, self.ranks)
-        if found is None or self.verdict.of != self.ledger.reconciliation.of:
-            return found  # the times are those of other runs than the trace's
-        if self.verdict.of != "unprofiled_wall":
+        if found is not None and self.verdict.of in ("command_wall", "command_printed"):
+            return replace(found, unit=replace(found.unit, of_other_runs=True))
+        if found is None or self.verdict.of != "unprofiled_wall":
             return found
         return replace(found, unit=replace(found.unit, unprofiled_ns=self.verdict.times_ns))
 

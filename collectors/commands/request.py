@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -162,4 +161,4 @@ def _name(words: tuple[str, ...]) -> str:
             return word[:60]
         if word.endswith((".py", ".sh")):
             return Path(word).stem[:60]
-    return Path(program).name[:60] or os.path.basename(SHELL)
+    return Path(program).name[:60] or "command"

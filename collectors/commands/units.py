@@ -21,12 +21,11 @@ _SCALES = (1, 1_000, 1_000_000, 1_000_000_000)
 
 @dataclass(frozen=True)
 class Unit:
-    """`text` as it was given. `ns` are those of its time; with `is_rate` a value counts things of
-    `per` in that time, else it is a time for one of `per`, '' for a run."""
+    """`text` as it was given. `ns` are those of its time; with `is_rate` a value counts things in
+    that time, else it is a time for one of them."""
 
     text: str
     ns: float
-    per: str
     is_rate: bool
 
     def sample_ns(self, value: float, scale: int) -> int | None:
@@ -55,12 +54,12 @@ def unit_of(text: str) -> Unit | None:
     parts = _PER.split(_RATES.get(given.casefold(), given))
     if len(parts) == 1:
         ns = _NS.get(parts[0].casefold())
-        return None if ns is None else Unit(given, ns, "", is_rate=False)
+        return None if ns is None else Unit(given, ns, is_rate=False)
     if len(parts) != 2 or not all(parts):
         return None
     over, under = (_NS.get(part.casefold()) for part in parts)
     if over is not None and under is None:
-        return Unit(given, over, parts[1], is_rate=False)
+        return Unit(given, over, is_rate=False)
     if over is None and under is not None:
-        return Unit(given, under, parts[0], is_rate=True)
+        return Unit(given, under, is_rate=True)
     return None

@@ -147,6 +147,7 @@ def prepare(
         compiled=str(folder / "compiled") if _compiles(recording) else "",
         placement=recording.placement,
         given=recording.given,
+        changed=model.changed,
     )
     settings = _translated(recording, settings, folder, pool, report)
     if recording.engine == OWN:

@@ -95,6 +95,10 @@ class Watch:
         written = any(_overlap(at, slot) for at, _ in self._written.get(slot[0], ()))
         return written or tensor.data_ptr() in self._known
 
+    def is_of_outside(self, tensor: torch.Tensor) -> bool:
+        """Whether it is memory of an input or buffer."""
+        return tensor.data_ptr() in self._known
+
     def writes(self, tensor: torch.Tensor, base: str) -> str:
         """A new name for what was just written there."""
         name = self._new(base)
@@ -232,7 +236,9 @@ def _generated(
         reads = [
             name
             for arg, role in given
-            if role == "in" or (role == "in_out" and watch.has_content(arg))
+            if role == "in"
+            or (role == "in_out" and watch.has_content(arg))
+            or watch.is_of_outside(arg)  # written in part: the rest is what it held
             for name in watch.reads(arg)
         ]
         result = kernel(*args, **kwargs)

@@ -20,7 +20,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from fusescope.collectors.torch.calls import BETWEEN, Call, Watch, operator
 from fusescope.collectors.torch.models import Loaded
-from fusescope.collectors.torch.trees import tensors_of
 
 _MARK = "fusescope::dispatched"
 
@@ -64,7 +63,7 @@ def watch_eager(watch: Watch, loaded: Loaded, folder: Path) -> None:
         dispatched,
     ):
         result = loaded.call(*loaded.inputs)
-    watch.returns(tensors_of(result))
+    watch.returns(loaded.results(result))
     parts = watch.run.calls
     found = called_of(events_of(profiler, folder))
     called = [joined(name, [parts[i] for i in inside]) for name, inside in found if inside]

@@ -7,7 +7,7 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -37,7 +37,8 @@ class Loaded:
     """`call` runs `model` on `inputs`; its code object is its own, so that what is compiled for one
     session does not serve, or slow down, another. `file` is the source; `sha256` is of the source,
     the weights and the inputs. `network` is what was translated from ONNX. `names` are those of the
-    inputs, empty where they have none; `sources` says how each was drawn, where it was."""
+    inputs, empty where they have none; `sources` says how each was drawn, where it was. `changed`
+    are the names of inputs and buffers that a run writes into: what it returns, too."""
 
     call: Callable[..., Any]
     model: Callable[..., Any]
@@ -47,6 +48,7 @@ class Loaded:
     network: Network | None = None
     names: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
 
     def named_tensors(self) -> dict[int, tuple[str, bool]]:
         """Address of the data of every input, parameter and buffer -> name, and whether it is
@@ -82,6 +84,24 @@ class Loaded:
         tensors = tensors_of(self.inputs)
         return [(f"input_{index}", tensor) for index, tensor in enumerate(tensors)]
 
+    def state(self) -> dict[str, torch.Tensor]:
+        """Inputs and buffers by name: what a run may write into."""
+        found = {}
+        if isinstance(self.model, torch.nn.Module):
+            found = dict(self.model.named_buffers())
+        return found | dict(self.named_inputs())
+
+    def changing(self) -> list[torch.Tensor]:
+        """Those that a run writes into."""
+        state = self.state()
+        return [state[name] for name in self.changed]
+
+    def results(self, returned: Any) -> list[torch.Tensor]:
+        """What a run left: the tensors that it returned, and those that it wrote into."""
+        found = tensors_of(returned)
+        held = {id(tensor) for tensor in found}
+        return found + [tensor for tensor in self.changing() if id(tensor) not in held]
+
     def source(self, number: int) -> str:
         """How the input of that number was made."""
         return self.sources[number] if self.sources else "made by the model's function"
@@ -91,7 +111,8 @@ def of(settings: SessionSettings) -> Loaded:
     """The model of a recording. Raises FuseScopeError as `load` does, and for a form of an ONNX
     operator that is not translated."""
     if not settings.program:
-        return load(settings.model, settings.drawing.seed, settings.placement, settings.given)
+        loaded = load(settings.model, settings.drawing.seed, settings.placement, settings.given)
+        return replace(loaded, changed=settings.changed)
     made = network.load(settings)
     inputs = tuple(made.inputs.values())
     return Loaded(_run_of(made.module), made.module, inputs, settings.program, "", made)

@@ -22,7 +22,6 @@ from fusescope.collectors.torch.compiling import ALWAYS as _ALWAYS
 from fusescope.collectors.torch.compiling import Compiled, compiling, settings_of
 from fusescope.collectors.torch.names import CUDA_GRAPH
 from fusescope.collectors.torch.refusal import reason_of
-from fusescope.collectors.torch.trees import tensors_of
 from fusescope.collectors.workers.jobs import SessionSettings
 from fusescope.collectors.workers.placement import CPU, Placement
 
@@ -60,6 +59,7 @@ def recorded_settings(settings: SessionSettings, variant: str) -> dict[str, str 
         **({"denied_operators": ", ".join(denied.nodes)} if denied else {}),
         **({"dtype": settings.placement.dtype} if settings.placement.dtype else {}),
         **({"dynamic_dimensions": dynamic} if dynamic else {}),
+        **({"restored_before_each_run": ", ".join(settings.changed)} if settings.changed else {}),
         "intra_op_threads": settings.threads,
         "intra_op_spinning": False,
         "provider": devices.chosen(settings.placement).provider,
@@ -114,6 +114,7 @@ class TorchSession:
         self.loaded = models.of(settings)
         if vary_weights:
             self.loaded.vary_weights()
+        self._before = [(tensor, tensor.clone()) for tensor in self.loaded.changing()]
         self.compiled: Compiled | None = None
         self._call: Any = self.loaded.call
         self._result: Any = None
@@ -149,7 +150,7 @@ class TorchSession:
             return None
         with profile(activities=[ProfilerActivity.CPU]) as profiler:
             for _ in range(GUARDED_RUNS):
-                self.run()
+                self.run_anew()
         file = folder / "guards.json"
         profiler.export_chrome_trace(str(file))
         events = json.loads(file.read_bytes())["traceEvents"]
@@ -184,9 +185,21 @@ class TorchSession:
         first, last = self._events
         return None if first is None else round(first.elapsed_time(last) * 1e6)
 
+    def restore(self) -> None:
+        """Puts back what the inputs and buffers held that a run writes into."""
+        for tensor, before in self._before:
+            tensor.copy_(before)
+        if self._before:
+            self.device.synchronise()  # the copy is no part of the run
+
+    def run_anew(self) -> None:
+        """One run from what they held at first."""
+        self.restore()
+        self.run()
+
     def result(self) -> list[torch.Tensor]:
-        """The tensors that the latest run returned."""
-        return tensors_of(self._result)
+        """The tensors that the latest run returned, and those that it wrote into."""
+        return self.loaded.results(self._result)
 
     def outputs(self) -> list[Array | None]:
         """The same as arrays; None for what numpy does not have."""

@@ -65,6 +65,7 @@ def graph_of(settings: SessionSettings, variant: str, folder: Path) -> VariantGr
     session = TorchSession(settings, variant, profiled=True, vary_weights=True)
     made = session.compiled
     assert made is not None
+    session.restore()
     watch = Watch(session.loaded.named_tensors())
     with contextlib.ExitStack() as stack:
         stack.enter_context(watching(made.modules, made.sources, watch))

@@ -57,6 +57,7 @@ class Prepared(msgspec.Struct, frozen=True):
     calls: str | None = None
     declared: str | None = None
     lacking: dict[str, str] = {}
+    changed: tuple[str, ...] = ()
 
 
 class LibraryJob(msgspec.Struct, frozen=True):
@@ -191,7 +192,8 @@ class SessionSettings(msgspec.Struct, frozen=True):
     for the others; `denied` says which kernel a variant of it is without. `provider` is the
     execution provider of a session, '' for the CPU's. `program` is the folder of the model as a
     program for engines that have no ONNX, '' for none. `placement` is its device and its data
-    type, `given` are inputs that are drawn in place of those of its function.
+    type, `given` are inputs that are drawn in place of those of its function, `changed` the inputs
+    and buffers that a run writes into: what they held is put back before the next one.
     """
 
     model: str
@@ -211,6 +213,7 @@ class SessionSettings(msgspec.Struct, frozen=True):
     program: str = ""
     placement: Placement = AS_IT_IS
     given: tuple[GivenInput, ...] = ()
+    changed: tuple[str, ...] = ()
 
 
 class TranslateJob(msgspec.Struct, frozen=True):

@@ -60,6 +60,9 @@ def test_a_recording_is_compared_judged_reported_and_inspected(
     assert "Time that the command prints, 5 blocks of fresh processes, paired." in compared
     assert "in ms: step: {value} ms" in compared
     assert "not timed" in compared
+    assert (
+        "That is of the runs in the traces; the verdict compares those that were timed." in compared
+    )
     assert "output difference 0" not in compared
     report = Path("made.html").read_text()
     assert "Command: bench" in report and "threads" not in re.findall(r"<dt>([^<]*)", report)

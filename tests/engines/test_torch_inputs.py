@@ -44,8 +44,23 @@ class Net(nn.Module):
             y = y * mask.unsqueeze(-1)
         return Output(y, (y.mean(1), {"largest": y.amax(1)}))
 
+class Decode(nn.Module):  # writes a key into its cache in place, and counts the steps
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(16, 16)
+        self.register_buffer("seen", torch.zeros(1))
+
+    def forward(self, x, cache, position):
+        cache.index_copy_(1, position, self.linear(x))
+        self.seen.add_(1)
+        scores = torch.softmax(x @ cache.transpose(1, 2), -1)
+        return torch.relu(scores @ cache) + self.seen
+
 def alone():
     return Net()
+
+def decode():
+    return Decode(), (torch.randn(1, 1, 16), torch.randn(1, 8, 16), torch.tensor([5]))
 
 def with_names():
     return Net(), {"tokens": torch.arange(8).reshape(1, 8), "scale": torch.full((16,), 2.0)}
@@ -91,6 +106,19 @@ def test_a_dictionary_of_inputs_is_given_by_name(tmp_path: Path) -> None:
     experiment = recorded(tmp_path, "with_names", ())
     assert [one.name for one in experiment.record.model.inputs] == ["tokens", "scale"]
     verified_lineage(experiment, "fused")
+
+
+def test_a_step_that_writes_into_its_cache_begins_with_the_same_each_time(tmp_path: Path) -> None:
+    """What a run left is compared too: a cache that had seen more steps would differ."""
+    experiment = recorded(tmp_path, "decode", ())
+    graph = experiment.model_graph
+    assert graph is not None and len(graph.outputs) == 3  # the result, the cache and the count
+    for variant in experiment.record.variants:
+        assert variant.settings["restored_before_each_run"] == "seen, input_1"
+        if variant.output_difference is not None:
+            assert (variant.output_difference.absolute or 0.0) < 1e-5
+    for name in experiment.graphs:
+        verified_lineage(experiment, name)
 
 
 def test_a_dynamic_dimension_is_compiled_for_any_size(tmp_path: Path) -> None:

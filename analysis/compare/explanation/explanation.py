@@ -161,6 +161,7 @@ class UnitTimes:
     others: frozenset[OtherKernels] = frozenset()  # that `kernels` counts on either side
     has_starts: bool = True  # else `busy_ns` is the sum of all that runs
     unprofiled_ns: tuple[float, float] | None = None  # of a verdict on un-profiled runs
+    of_other_runs: bool = False  # than those that the verdict compares, of a command
     end_with_kernels: bool = False  # repeats without the time until the next one begins
     pauses_ns: tuple[int, int] | None = None  # that time, on average
 

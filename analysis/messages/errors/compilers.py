@@ -231,8 +231,8 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
         Message("Check that the model runs in OpenVINO by itself, without FuseScope."),
     ),
     "torch_changes_inputs": ErrorText(
-        Message("The model changes its input {input:name} in place, so each run would get another"),
-        Message("Let it work on a copy: x = x.clone()."),
+        Message("A run of the model puts a tensor of another shape in place of {input:name}"),
+        Message("Let it write into one of a fixed size, as a static cache does."),
     ),
     "torch_file_missing": ErrorText(
         Message("There is no such Python file"), Message("Check the path: FILE.py:FUNCTION.")

@@ -138,6 +138,8 @@ def word(kind: UnitKind, name: str) -> str:
 def profiled_said(unit: UnitTimes) -> list[Said]:
     """Return that a unit is one under the profiler, where the verdict is on others; nothing where
     there are no others."""
+    if unit.of_other_runs:
+        return [_IN_TRACES.of()]
     if unit.unprofiled_ns is None:
         return []
     before, after = unit.unprofiled_ns
@@ -160,6 +162,9 @@ _TO_LAST_WITH_PAUSES = Message(
 _TO_LAST = Message(
     "A repetition ends with its last kernel here, since not both files show what the host does "
     "after it."
+)
+_IN_TRACES = Message(
+    "That is of the runs in the traces; the verdict compares those that were timed."
 )
 _AS_PROFILED = Message(
     "That is as profiled; un-profiled runs, which the verdict compares, take {after:duration} "

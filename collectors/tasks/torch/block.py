@@ -33,6 +33,7 @@ def run(job: Job) -> BlockMeasured:
         return TorchSession(job.settings, lane.variant)
 
     def turned(session: TorchSession) -> None:
+        session.restore()
         if caches is not None:
             caches.zero_()
             device.synchronise()
@@ -64,7 +65,7 @@ def _profiled(job: Job, device: devices.Device) -> list[ProfiledRuns]:
         lane: TorchSession(job.settings, lane.variant, profiled=True) for lane in plan.creation
     }
     for session in sessions.values():
-        session.run()
+        session.run_anew()
     folder = Path(job.profiles)
     order: list[Lane] = []
     gc.collect()
@@ -73,6 +74,7 @@ def _profiled(job: Job, device: devices.Device) -> list[ProfiledRuns]:
         with profile(activities=device.profiled(), record_shapes=True) as profiler:
             for lanes_of_round in plan.rounds:
                 for lane in lanes_of_round:
+                    sessions[lane].restore()
                     with record_function(STEP.format(len(order))):
                         sessions[lane].run()
                     order.append(lane)

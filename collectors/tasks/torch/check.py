@@ -35,7 +35,7 @@ def _checked(job: Job) -> Checked:
     memory = PeakMemory.start()
     session = TorchSession(job.settings, job.variant)
     session.device.start_peaks()
-    run_ns = last_of_runs_ns(session.run, already=1)
+    run_ns = last_of_runs_ns(session.run_anew, already=1)
     peak_bytes = memory.peak_bytes()
     device_peaks = session.device.peaks()
     if job.variant != "eager" and not session.graphs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -13,6 +14,7 @@ from fusescope.collectors.torch import devices, internals, models
 from fusescope.collectors.torch.calls import Watch
 from fusescope.collectors.torch.compiling import SETTINGS
 from fusescope.collectors.torch.eager import watch_eager
+from fusescope.collectors.torch.models import Loaded
 from fusescope.collectors.torch.naming import DTYPES, model_graph
 from fusescope.collectors.workers.jobs import Prepared
 from fusescope.collectors.workers.jobs import PrepareJob as Job
@@ -29,12 +31,12 @@ def run(job: Job) -> Prepared:
 def _prepared(job: Job) -> Prepared:
     folder = Path(job.folder)
     loaded = models.load(job.model, job.seed, job.placement, job.given)
+    changed = _changed(loaded)
+    if changed:  # made anew: what they held is gone
+        loaded = models.load(job.model, job.seed, job.placement, job.given)
+        loaded = replace(loaded, changed=changed)
     watch = Watch(loaded.named_tensors())
-    given = [(name, tensor, tensor.clone()) for name, tensor in loaded.named_inputs()]
     watch_eager(watch, loaded, folder)
-    for name, tensor, before in given:
-        if not torch.equal(tensor, before) and not tensor.isnan().any():
-            raise FuseScopeError("torch_changes_inputs", input=name)
     graph = model_graph(watch.run)
     (folder / "graph.json").write_bytes(graph_json(graph))
     facts = tuple(
@@ -57,4 +59,31 @@ def _prepared(job: Job) -> Prepared:
         facts=facts,
         engine_version=str(torch.__version__),
         lacking={name: place for name in SETTINGS if (place := internals.needed_for(name))},
+        changed=changed,
     )
+
+
+def _changed(loaded: Loaded) -> tuple[str, ...]:
+    """The inputs and buffers that a run writes into, by name. Raises FuseScopeError where it puts
+    tensors of another shape in their place, as a cache that grows does."""
+    state, inputs = loaded.state(), [name for name, _ in loaded.named_inputs()]
+    before = {name: tensor.clone() for name, tensor in state.items()}
+    loaded.call(*loaded.inputs)
+    after = loaded.state()
+    others = [name for name, tensor in state.items() if _is_other(tensor, after.get(name))]
+    others += [name for name, _ in loaded.named_inputs() if name not in inputs]
+    if others:
+        raise FuseScopeError("torch_changes_inputs", input=others[0][:80])
+    return tuple(name for name in state if _differs(state[name], before[name]))
+
+
+def _is_other(tensor: torch.Tensor, after: torch.Tensor | None) -> bool:
+    return after is None or after.shape != tensor.shape
+
+
+def _differs(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether a value is another one; NaN is NaN."""
+    apart = one != other
+    if one.is_floating_point():
+        apart &= ~(one.isnan() & other.isnan())
+    return bool(apart.any())

@@ -73,6 +73,7 @@ def test_times_are_what_it_prints_and_traces_what_it_writes(tmp_path: Path) -> N
     assert total.of == "run_span"  # the change of the steps in the traces, not of what is printed
     assert total.delta_ns == -30_000 and total.baseline_ns == 160_000
     assert len(made.baseline.trace.profiled_runs) == STEPS
+    assert made.explanation is not None and made.explanation.unit.of_other_runs
     changes = {
         str(row.op_type): (row.per_run_ns_baseline, row.per_run_ns_candidate)
         for row in made.op_types.itertuples()
