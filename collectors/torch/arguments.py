@@ -16,12 +16,20 @@ from fusescope.collectors.workers.drawn import GivenInput
 @dataclass(frozen=True)
 class Arguments:
     """`values` in the order of the call, of which the last have `keywords`; `names` of all, empty
-    where they have none. `sources` says how each was drawn; empty where a function made them."""
+    where they have none. `sources` says how each was drawn; empty where a function made them.
+    `dynamic` are the dimensions of each that are marked so, once it is where it runs."""
 
     values: tuple[Any, ...]
     keywords: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    dynamic: tuple[tuple[int, ...], ...] = ()
+
+    def mark_dimensions(self, values: Sequence[Any]) -> None:
+        """Marks the dynamic dimensions of these, which the values became: a conversion drops it."""
+        for value, dimensions in zip(values, self.dynamic, strict=False):
+            for dimension in dimensions:
+                torch._dynamo.mark_dynamic(value, dimension)
 
 
 def returned(model: Callable[..., Any], inputs: Any) -> Arguments:
@@ -47,7 +55,8 @@ def drawn(model: Any, given: Sequence[GivenInput], seed: int, where: str) -> Arg
     places = len(given) - len(named)
     names = (*(f"input_{at}" for at in range(places)), *named)
     values, sources = zip(*made, strict=True) if made else ((), ())
-    return Arguments(tuple(values), named, names, tuple(sources))
+    dynamic = tuple(one.dynamic for one in given)
+    return Arguments(tuple(values), named, names, tuple(sources), dynamic)
 
 
 def parameters(model: Any) -> str:
@@ -90,10 +99,7 @@ def _drawn(given: GivenInput, seed: int, tokens: int | None) -> tuple[torch.Tens
         tensor, source = _real(given, chance)
     else:
         tensor, source = _whole(given, chance, tokens)
-    made = tensor.to(dtype)
-    for dimension in given.dynamic:
-        torch._dynamo.mark_dynamic(made, dimension)
-    return made, source
+    return tensor.to(dtype), source
 
 
 def _real(given: GivenInput, chance: torch.Generator) -> tuple[torch.Tensor, str]:

@@ -166,6 +166,7 @@ def load(spec: str, seed: int, placement: Placement, given: Sequence[GivenInput]
     if placement.device != CPU:
         place = devices.chosen(placement).place
         inputs = _moved(model, inputs, lambda tensor: tensor.to(place))
+    taken.mark_dimensions(inputs)
     run = _run_of(model, len(inputs), taken.keywords)
     return Loaded(run, model, inputs, path, sha256, names=taken.names, sources=taken.sources)
 
