@@ -101,7 +101,7 @@ def findings(subject: Subject) -> Findings:
         else:
             found.extend(_within(one, subject.run_ns) for one in answer)
     return Findings(
-        tuple(sorted(found, key=_worth_ns, reverse=True)),
+        tuple(sorted(found, key=lambda one: _worth(one, subject.run_ns), reverse=True)),
         tuple(unanswered),
         None if subject.trace.ends_early else subject.run_ns,
         subject.trace.has_runs,
@@ -133,8 +133,10 @@ def _within(finding: Finding, run_ns: float | None) -> Finding:
     return replace(finding, at_most_ns=whole_ns, gain=gain)
 
 
-def _worth_ns(finding: Finding) -> float:
-    """What a remedy is predicted to save; without a prediction half of the most that it could."""
+def _worth(finding: Finding, run_ns: float | None) -> float:
+    """What a remedy is predicted to save; without a prediction half of the most that it could. A
+    part of the time that the finding is of, as it is shown; in ns where none is known."""
+    whole_ns = (finding.of_ns or run_ns) if run_ns else 1.0
     if finding.gain is not None:
-        return finding.gain.value
-    return (finding.at_most_ns or 0.0) / 2
+        return finding.gain.value / whole_ns
+    return (finding.at_most_ns or 0.0) / 2 / whole_ns

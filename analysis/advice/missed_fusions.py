@@ -17,6 +17,7 @@ from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.groups.fusion import Fusion, Group
 from fusescope.analysis.compare.ledger import candidate_times
 from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.timing.verdict import paired_verdict
 from fusescope.analysis.experiment import OwnFusion
 from fusescope.analysis.graph import Graph, Node
 from fusescope.analysis.metrics.memo import once
@@ -100,7 +101,22 @@ def missed_fusions(comparison: Comparison) -> tuple[MissedFusion, ...]:
     if side.is_quantised:
         return (MissedFusion("every pattern", (), (), "", "quantised", values),)
     survey = _Survey(graph, comparison.fusion, told, _version(side), side, _usual_ns(comparison))
-    return _folded(list(survey.misses()))
+    misses = _folded(list(survey.misses()))
+    return tuple(replace(miss, values={**miss.values, **_recorded(side, miss)}) for miss in misses)
+
+
+def _recorded(side: Side, miss: MissedFusion) -> Mapping[str, Fact]:
+    """Return the variant of the recording that runs these operators as one kernel of one's own, by
+    its name, and its un-profiled time in that of the side; {} where there is none."""
+    own = f"custom:{'_'.join(miss.op_types).lower()}"
+    if miss.blocked_by != "no_kernel" or side.experiment is None or side.variant is None:
+        return {}
+    record = side.experiment.record
+    if own not in record.names:
+        return {}
+    speedup = paired_verdict(record, side.variant.name, own).speedup
+    names = {"own_variant": clean_text(own, _SHOWN), "of_variant": clean_text(side.label, _SHOWN)}
+    return {} if speedup is None else {**names, "own_times": 1 / speedup}
 
 
 def missed_untimed(

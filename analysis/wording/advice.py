@@ -62,7 +62,8 @@ NEAR_MISSES_HELP = Message(
     "graph that ran. What blocked the rest is checked against conditions that were found by "
     "optimising small models one at a time. Time spent is the mean time per run, as profiled and "
     "without slow executions as in the ledger, of everything that the candidate runs for these "
-    "places. The largest possible gain is the part of it that fusion would absorb."
+    "places. Time to fuse is the part of it in operators that could become one "
+    "or part of another. Only some of it can be saved."
 )
 OWN_PASS_HELP = Message(
     "Places that FuseScope's own fusion pass turns into one operator. This was tried on the model "
@@ -151,6 +152,8 @@ def _advice(miss: NearMiss) -> Advice:
     """The sentences; for some codes those that fit the facts."""
     values = miss.values
     match miss.blocked_by:
+        case "no_kernel" if values.get("own_variant"):
+            return _OWN_RECORDED
         case "no_kernel" if values.get("known"):
             return _NO_KERNEL_BUT_OTHERS
         case "constant_shape" if values.get("or_one"):
@@ -194,6 +197,13 @@ _NO_KERNEL_BUT_OTHERS = Advice(
     Message(
         "Use one of {known:name} where the model allows it, or write your own fused kernel for "
         "{operators:name}."
+    ),
+)
+_OWN_RECORDED = Advice(
+    _NO_KERNEL_BUT_OTHERS.why,
+    Message(
+        "Use a kernel of your own: {own_variant:name} of this recording takes {own_times:factor} "
+        "the time of {of_variant:name}, un-profiled."
     ),
 )
 _CONSTANT_SHAPE = Advice(

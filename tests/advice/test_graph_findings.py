@@ -12,6 +12,7 @@ import pytest
 from fusescope.analysis.advice import Finding, Findings, Subject, findings
 from fusescope.analysis.advice.sides import advised
 from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_variant
 from fusescope.analysis.experiment import Experiment
 from fusescope.analysis.readers import read, read_path
 from fusescope.analysis.readers.input.source import Source
@@ -237,3 +238,11 @@ def test_what_the_roofs_allow() -> None:
     bound = one_of(findings(advised(sample("mobilenetv2"), "fused")), "memory_bound")
     assert bound.names[0] == "head/Gemm"
     assert bound.basis == "modelled"
+
+
+def test_findings_stand_in_order_of_the_part_that_is_shown() -> None:
+    """583 µs of 7.03 ms are 8.3 %; 448 of 5.46 ms are 8.2 %, more than 506 of 7.03 ms."""
+    found = findings(Subject(side_of_variant(sample("mobilenetv2"), "fused")))
+    parts = [(one.at_most_ns or 0) / (one.of_ns or found.run_ns or 0) for one in found.found[:3]]
+    assert [round(part, 3) for part in parts] == [0.083, 0.082, 0.072]
+    assert all(one.gain is None for one in found.found[:3])

@@ -261,3 +261,21 @@ def test_a_slow_execution_is_at_stake_as_little_as_it_is_in_the_ledger() -> None
     rows = comparison.ledger.rows.set_index("pattern")
     assert comparison.ledger.reconciliation.slow_ns
     assert miss.stake_ns == rows.loc["Relu", "after_ns"] == 4_000
+
+
+def test_a_kernel_that_the_recording_has_is_named_with_its_time() -> None:
+    """The copy of `unfused` takes 10 ms, `fused` 5."""
+    found = compared(elementwise("Mul", "Add"))
+    experiment = found.candidate.experiment
+    assert experiment is not None
+    record = experiment.record
+    own = msgspec.structs.replace(record.variant("unfused"), name="custom:mul_add")
+    record = msgspec.structs.replace(record, variants=[*record.variants, own])
+    side = replace(found.candidate, experiment=replace(experiment, record=record))
+    [miss] = missed_fusions(replace(found, candidate=side))
+    assert near_miss_remedy(miss) == (
+        "Use a kernel of your own: custom:mul_add of this recording takes 2.00× the time of "
+        "fused, un-profiled."
+    )
+    [miss] = missed_fusions(found)
+    assert near_miss_remedy(miss) == "Write your own fused kernel for Mul + Add."

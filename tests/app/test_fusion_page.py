@@ -162,7 +162,7 @@ def test_time_spent_and_time_to_win_are_apart_and_attention_is_named(
     [missed] = [one.value for one in page.dataframe if "What blocked it" in one.value]
     # Mul and Add take 40 and 30 µs. How the two differ is in tests/advice/test_own_pass.py.
     assert missed["Time spent, µs"].tolist() == [70.0]
-    assert missed["Largest possible gain, µs"].tolist() == [70.0]
+    assert missed["Time to fuse, µs"].tolist() == [70.0]
     captions = [caption.value for caption in page.caption]
     assert any(text.startswith("Attention runs as separate operators in 1 place, 33.0 µs")
                for text in captions)  # fmt: skip

@@ -53,9 +53,9 @@ TEXTS: Mapping[FindingCode, FindingText] = {
     "missed_fusion": FindingText(
         Message("Missed fusion"),
         Message(
-            "{pattern:name} is not fused at one place: what could be absorbed takes "
+            "{pattern:name} is not fused at one place: what could be fused takes "
             "{stake_ns:duration}, {share:percent} of the time.",
-            "{pattern:name} is not fused at {n:count} places: what could be absorbed takes "
+            "{pattern:name} is not fused at {n:count} places: what could be fused takes "
             "{stake_ns:duration}, {share:percent} of the time.",
         ),
         None,

@@ -185,10 +185,10 @@ def _missed(misses: Sequence[MissedFusion]) -> Table:
         made.number(NO_HEAD, head, facts["spent"] / 1e3, spent, "%.1f")
     if facts["stake"].notna().any():
         stake = Message(
-            "Measured: mean time per run of the operators that fusion would absorb, without slow "
-            "executions, as in the ledger. The gain is at most that."
+            "Measured: mean time per run of the operators that could become one or part of "
+            "another, without slow executions, as in the ledger. Only some of it can be saved."
         )
-        head = Head(Message("Largest possible gain"), "µs")
+        head = Head(Message("Time to fuse"), "µs")
         made.number(NO_HEAD, head, facts["stake"] / 1e3, stake, "%.1f")
     own = pd.Series([own_pass_text(miss) for miss in misses], dtype="object")
     if (own != "").any():
