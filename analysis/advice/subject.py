@@ -206,9 +206,10 @@ class Subject:
     def names(self, chosen: np.ndarray) -> tuple[str, ...]:
         """Names of those operators, fit to be shown, the one whose executions take most time
         together first, whatever their shapes; a few of many."""
-        rows = self.operators.loc[chosen, ["name", "per_run_ns"]]
+        names = self.texts["name"].to_numpy()[chosen].tolist()
+        each_ns = self.operators["per_run_ns"].to_numpy(dtype=float)[chosen].tolist()
         times: dict[str, float] = {}
-        for name, ns in zip(rows["name"].map(shown), rows["per_run_ns"].astype(float), strict=True):
+        for name, ns in zip(map(shown, names), each_ns, strict=True):
             times[name] = times.get(name, 0.0) + ns
         return tuple(sorted(times, key=lambda name: -times[name])[:MAX_NAMES])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -180,7 +179,8 @@ def _timed(text: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     return tuple(durations), tuple(others)
 
 
-_HAN = r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]"  # with its punctuation
+# With its punctuation.
+_HAN = (("\u3000", "\u303f"), ("\u4e00", "\u9fff"), ("\uff00", "\uffef"))
 
 
 def _set(pieces: Iterator[Part]) -> Iterator[Part]:
@@ -201,7 +201,7 @@ def _set(pieces: Iterator[Part]) -> Iterator[Part]:
 
 
 def _are_han(one: str, other: str) -> bool:
-    return bool(re.match(_HAN, one) and re.match(_HAN, other))
+    return all(any(low <= text <= high for low, high in _HAN) for text in (one, other))
 
 
 def _joined(pieces: Iterator[Part]) -> Iterator[Part]:

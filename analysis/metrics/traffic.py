@@ -31,6 +31,6 @@ def operator_bytes(operators: pd.DataFrame) -> pd.Series:
     collective its message, the larger of what a rank gives and gets."""
     sized = operators["bytes_in"] + operators["bytes_out"]
     talks = operators["is_communication"].to_numpy(dtype=bool)
-    message = operators[["bytes_in", "bytes_out"]].max(axis=1)
-    sized = sized.mask(talks, message) if talks.any() else sized
+    if talks.any():
+        sized = sized.mask(talks, operators[["bytes_in", "bytes_out"]].max(axis=1))
     return (sized + operators["bytes_param"].fillna(0)).astype("Float64")
