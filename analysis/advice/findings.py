@@ -45,7 +45,7 @@ from fusescope.analysis.advice.kinds.streams import stream_imbalance
 from fusescope.analysis.advice.kinds.tail import run_tail
 from fusescope.analysis.advice.kinds.threads import idle_threads
 from fusescope.analysis.advice.kinds.unoptimised import not_optimised
-from fusescope.analysis.advice.subject import Answer, Subject
+from fusescope.analysis.advice.subject import Answer, Subject, shown
 
 TOP = 5  # of them are shown at once
 KINDS: Mapping[FindingCode, Callable[[Subject], Answer]] = {
@@ -84,12 +84,19 @@ KINDS: Mapping[FindingCode, Callable[[Subject], Answer]] = {
 }
 
 
+# Their saving is not the time of the operators that they name.
+_OF_OTHER_TIME = frozenset(
+    ("communication", "copies", "idle_after", "idle_before", "idle_by_host", "idle_time")
+)
+
+
 def findings(subject: Subject) -> Findings:
     """What limits the side, in order of worth, and which kinds its files cannot answer.
 
     Worth is what a remedy is predicted to save; without a prediction half of the most that it could
     save. Nothing is found without operators, in a file that ends early, and of a variant that shows
     operators before fusion by copying each result out of the model, since that is what limits it.
+    What communication hides, which goes on without it, is no saving.
     """
     untold = _why_nothing(subject)
     found: list[Finding] = []
@@ -99,7 +106,8 @@ def findings(subject: Subject) -> Findings:
         if isinstance(answer, str):
             unanswered.append(Unanswered(code, answer))
         else:
-            found.extend(_within(one, subject.run_ns) for one in answer)
+            open_ = (_not_hidden(subject, one) for one in answer)
+            found.extend(_within(one, subject.run_ns) for one in open_ if one is not None)
     return Findings(
         tuple(sorted(found, key=lambda one: _worth(one, subject.run_ns), reverse=True)),
         tuple(unanswered),
@@ -118,6 +126,26 @@ def _why_nothing(subject: Subject) -> Unknown | None:
         return "no_operators"
     variant = subject.side.variant
     return "marked" if variant is not None and variant.is_marked else None
+
+
+def _not_hidden(subject: Subject, finding: Finding) -> Finding | None:
+    """Return the finding without the part of its saving inside of communication that lasts longer;
+    None where what is left is not worth a finding. Of many operators, those not named count
+    whole."""
+    most_ns = finding.at_most_ns
+    if most_ns is None or finding.where != "operators" or finding.code in _OF_OTHER_TIME:
+        return finding
+    if not subject.hidden_ns.any():
+        return finding
+    named = subject.texts["name"].map(shown).isin(finding.names).to_numpy(dtype=bool)
+    hidden_ns = float(subject.hidden_ns[named].sum())
+    left_ns = max(most_ns, subject.time_of(named)) - hidden_ns
+    if left_ns >= most_ns:
+        return finding
+    if not subject.matters(left_ns):
+        return None
+    gain = None if finding.gain is None else finding.gain.at_most(left_ns)
+    return replace(finding, at_most_ns=left_ns, gain=gain)
 
 
 def _within(finding: Finding, run_ns: float | None) -> Finding:

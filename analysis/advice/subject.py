@@ -15,9 +15,11 @@ from fusescope.analysis.advice.settings import is_of_engine
 from fusescope.analysis.compare.assumptions import Assumptions
 from fusescope.analysis.compare.roofs import UnderRoofs, under_roofs
 from fusescope.analysis.compare.timing.run_times import run_times
-from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.metrics.breakdown import by_operator, steady_calls
+from fusescope.analysis.metrics.exposure import hidden_times
 from fusescope.analysis.metrics.spans import call_times, run_spans
 from fusescope.analysis.metrics.step import StepParts, mean_gaps, mean_step
+from fusescope.analysis.metrics.warmup import steady_runs
 from fusescope.analysis.operators.short_names import short_name
 from fusescope.analysis.text import clean_text
 
@@ -202,6 +204,23 @@ class Subject:
     def time_of(self, chosen: np.ndarray) -> float:
         """ns per run of the operators that a mask chooses."""
         return float(self.operators["per_run_ns"].to_numpy(dtype=float)[chosen].sum())
+
+    @cached_property
+    def hidden_ns(self) -> np.ndarray:
+        """For each row of `operators`, its time in ns per run inside of communication that lasts
+        longer: removing it saves nothing of the run."""
+        hidden = hidden_times(self.trace)
+        if hidden is None or not hidden.any():
+            return np.zeros(len(self.operators))
+        steady = steady_calls(self.trace)
+        of_call = pd.Series(hidden, self.trace.calls.index).loc[steady.index]
+        sums = of_call.groupby(steady["operator"].to_numpy()).sum() / self.runs
+        return sums.reindex(self.operators["operator"].astype("int64")).to_numpy(dtype=float)
+
+    @property
+    def runs(self) -> int:
+        """How many runs count, at least 1."""
+        return max(1, len(steady_runs(self.trace).runs))
 
     def names(self, chosen: np.ndarray) -> tuple[str, ...]:
         """Names of those operators, fit to be shown, the one whose executions take most time

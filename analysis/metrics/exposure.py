@@ -1,4 +1,4 @@
-"""How long each collective runs while its device computes nothing."""
+"""How long each collective runs while its device computes nothing, and what it hides."""
 
 from __future__ import annotations
 
@@ -37,3 +37,26 @@ def exposed_collectives(trace: Trace) -> np.ndarray | None:
         computed = busy_until(starts[others], lasts[others])
         exposed[mine] = (ends - begins) - (computed(ends) - computed(begins))
     return exposed
+
+
+@once
+def hidden_times(trace: Trace) -> np.ndarray | None:
+    """Return of each call that is no collective the time in ns inside of collectives of its device
+    which run on after all computing: without the call they would end no earlier. 0 for all other
+    calls, and of collectives at whose end the device computes. None where a call has no start."""
+    calls = trace.calls
+    if not len(calls) or calls["start_ns"].isna().any():
+        return None
+    starts, lasts = call_times(calls)
+    ends = starts + lasts
+    operators = calls["operator"].to_numpy()
+    talks = trace.operators["is_communication"].to_numpy(dtype=bool)[operators]
+    device = calls["device"].cat.codes.to_numpy()
+    hidden = np.zeros(len(calls), dtype="int64")
+    for one in np.unique(device[talks]):
+        mine, others = (np.flatnonzero(mask & (device == one)) for mask in (talks, ~talks))
+        computed = busy_until(starts[others], lasts[others])
+        last = mine[computed(ends[mine]) == computed(ends[mine] - 1)]
+        behind = busy_until(starts[last], lasts[last])
+        hidden[others] = behind(ends[others]) - behind(starts[others])
+    return hidden

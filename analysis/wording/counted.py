@@ -49,20 +49,14 @@ _WITH_COPIES = FigureText(
     Message("Executions of light operators {per}, copies and fills of memory among them."),
     "lower",
 )
+_RATE_MEANING = Message(
+    "1 / latency: the files do not both give the batch size, so samples are not counted. The "
+    "change is speedup - 1."
+)
 _RATES: Mapping[RunWord, FigureText] = {
-    word: FigureText(
-        name,
-        Message(
-            "1 / latency: the files do not both give the batch size, so samples are not counted. "
-            "The change is speedup - 1."
-        ),
-        "higher",
-    )
-    for word, name in (
-        ("runs", Message("runs per second")),
-        ("steps", Message("steps per second")),
-        ("repetitions", Message("repetitions per second")),
-    )
+    "runs": FigureText(Message("runs per second"), _RATE_MEANING, "higher"),
+    "steps": FigureText(Message("steps per second"), _RATE_MEANING, "higher"),
+    "repetitions": FigureText(Message("repetitions per second"), _RATE_MEANING, "higher"),
 }
 _FILE_MEANING = Message(
     "{time} of all that the file holds of this side. It does not mark its runs, so the number of "

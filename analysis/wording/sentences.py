@@ -577,8 +577,8 @@ def _sum_change(table: pd.DataFrame) -> str:
 def change_sentence(comparison: Comparison) -> str:
     """Return the change both ways: 'Latency -52.8 %, throughput +112.0 %.', of files that do not
     give their batch size 'steps per second'; '' without one, and where it cannot be told which way.
-    Of files that do not mark their runs, whose throughput is not
-    known: 'Time in operators -52.8 %.'; without it, too, of runs with time between them."""
+    Of files that do not mark their runs, whose throughput is not known: 'Time in operators
+    -52.8 %.'; without it, too, of runs with time between them."""
     verdict = comparison.verdict
     if not verdict.has_direction:
         return ""

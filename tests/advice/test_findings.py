@@ -221,6 +221,34 @@ def test_operators_that_fall_back_to_the_host() -> None:
     assert of_code(kernels, "fallback") is None
 
 
+def test_what_communication_hides_is_no_saving() -> None:
+    """A Cast of 100 ns inside of an AllReduce that runs on until 700: without it the step would
+    take as long. Beside computing that ends after the AllReduce it would end 100 ns earlier."""
+    calls: list[Call] = [("MatMul", 0, 300), ("AllReduce", 300, 400), ("Cast", 350, 100)]
+    talks = [False, True, False]
+    streams = ["1", "2", "1"]
+    hidden = found_in(trace_of(calls, streams=streams, is_communication=talks))
+    assert of_code(hidden, "type_conversions") is None
+    calls.append(("MatMul", 450, 300))
+    open_ = found_in(trace_of(calls, streams=[*streams, "1"], is_communication=[*talks, False]))
+    one = of_code(open_, "type_conversions")
+    assert one is not None and one.at_most_ns == 100
+    # Of a Cast that begins 50 ns before the AllReduce, these 50 can be saved.
+    early: list[Call] = [("MatMul", 0, 250), ("AllReduce", 300, 400), ("Cast", 250, 100)]
+    part = of_code(
+        found_in(trace_of(early, streams=streams, is_communication=talks)), "type_conversions"
+    )
+    assert part is not None and part.at_most_ns == 50
+
+
+def test_a_conversion_on_a_cpu_is_saved_once() -> None:
+    calls: list[Call] = [("MatMul", 0, 800), ("Cast", 800, 100), ("Where", 900, 100)]
+    found = found_in(trace_of(calls, provider=["AI_CORE", "AI_CPU", "AI_CPU"]))
+    fallback, conversions = (of_code(found, code) for code in ("fallback", "type_conversions"))
+    assert fallback is not None and fallback.names == ("Where_2",)
+    assert conversions is not None and conversions.names == ("Cast_1",)
+
+
 def test_light_operators_in_a_row() -> None:
     """Mul, Add and Relu of 100, 150 and 50 ns: all but the longest could go."""
     calls: list[Call] = [

@@ -59,7 +59,7 @@ def type_conversions(subject: Subject) -> Answer:
 
 def fallback(subject: Subject) -> Answer:
     """Return the operators that run on a CPU, the host's or the device's, while others have an
-    accelerator."""
+    accelerator; conversions have findings of their own, so that no time is saved twice."""
     providers = subject.texts["provider"]
     if not (providers != "").any():
         # Kernels of a device are on no host, also where no name of the device is known.
@@ -70,6 +70,8 @@ def fallback(subject: Subject) -> Answer:
     numbers, told = pd.factorize(providers)
     known = [_ACCELERATORS.fullmatch(name) is not None for name in told]
     others &= np.array(known, dtype=bool)[numbers]
+    texts = subject.texts
+    mask = mask & ~(changes_layout(texts) | _of(texts, _TYPES, _TYPE_KERNELS))
     if not mask.any() or not others.any():
         return ()
     provider = str(providers[mask].iloc[0])

@@ -393,7 +393,7 @@ TEXTS: Mapping[FindingCode, FindingText] = {
             "{share:percent} of the time.",
         ),
         Message(
-            "Neighbours compute in different data types. The largest conversion is {operator:name}."
+            "The data type changes, and nothing else. The largest conversion is {operator:name}."
         ),
         Message("Let neighbours compute in one type; leave a lone operator in the type around it."),
         _PROFILE,
