@@ -244,6 +244,9 @@ def _fusion(shown: Comparison) -> dict[str, Any]:
         "groups_title": str(explained_steps.GROUPS),
         "coverage": wording.coverage_sentence(shown),
         "beside_explanation": unbroken(wording.beside_explanation(shown)),
+        "slow_executions": unbroken(
+            "".join(part.text for part in wording.slow_parts(shown.ledger))
+        ),
         "waterfall_terms": str(explained_steps.TERMS)
         if shown.is_explained
         else waterfall_terms(shown),

@@ -32,7 +32,7 @@ from fusescope.analysis.report.ledger import ledger_table
 from fusescope.analysis.report.pictures.waterfall import Waterfall, waterfall
 from fusescope.analysis.report.text import signed_range
 from fusescope.analysis.trace import Trace
-from fusescope.analysis.wording import KNOWN_BY
+from fusescope.analysis.wording import KNOWN_BY, beside_explanation, slow_parts
 from fusescope.analysis.wording.fusion.shares import shown_shares
 from fusescope.analysis.wording.waterfall import ends_ns, waterfall_steps
 from tests.factories import (
@@ -505,3 +505,15 @@ def test_an_ablation_is_a_table_of_its_own() -> None:
     found = [table.index(name) for name in ("baseline", "2.00×", "1.67×", "1.25×")]
     assert found == sorted(found)
     assert '<section id="variants">' not in report_html(of_variants())
+
+
+def test_the_report_says_of_its_groups_what_the_page_does() -> None:
+    """Of the files: 11 slow executions before and 3 after by the medians of their operators."""
+    folder = SAMPLES[0].parent / "torch_compile"
+    eager, compiled = (read_path(folder / f"{name}.json.gz") for name in ("eager", "compiled"))
+    pair = compare(*choose_sides(eager, compiled))
+    beside, slow = beside_explanation(pair), "".join(part.text for part in slow_parts(pair.ledger))
+    assert "single long ones that it leaves out" in beside
+    assert "(11 executions)" in slow and "(3 executions)" in slow
+    text = Page(report_html(pair)).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert beside in text and slow in text

@@ -218,11 +218,10 @@ def test_what_times_of_findings_are_of_is_said_of_those_that_are_there() -> None
     alone = times_text(Findings((ours,), (), 9.0))
     assert alone.startswith("Times are means as profiled") and "saved" not in alone
     assert times_text(Findings((ours, other), (), 9.0)).endswith(
-        "as profiled, 9.00 ns. What can be saved under Slow un-profiled runs is of a run of "
-        "5.00 ns."
+        "as profiled, 9.00 ns. The saving of Slow un-profiled runs is a share of a run of 5.00 ns."
     )
     of_median = Findings((ours, other), (), 9.0, median_unprofiled_ns=5.0)
-    assert times_text(of_median).endswith("is of the median un-profiled run, 5.00 ns.")
+    assert times_text(of_median).endswith("is a share of the median un-profiled run, 5.00 ns.")
     longer = replace(other, of_ns=8.0)
     assert times_text(Findings((ours, other, longer), (), 9.0)).endswith("of 5.00 ns to 8.00 ns.")
     # A file without un-profiled runs: what is saved is of the run as profiled, as the rest.

@@ -47,11 +47,11 @@ _GRAPH = (
 _WAITS = (
     Message(
         "The baseline's host waits {ns:duration} for the device in {call:name}, longer than the "
-        "step takes, so for what was launched before it."
+        "step takes, so it waits for earlier work."
     ),
     Message(
         "The candidate's host waits {ns:duration} for the device in {call:name}, longer than the "
-        "step takes, so for what was launched before it."
+        "step takes, so it waits for earlier work."
     ),
 )
 _RECORDED = Message(

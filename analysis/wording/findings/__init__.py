@@ -95,16 +95,16 @@ _OF_FILE_IN_TIME = Message("That is {value:duration} of {run:duration} in the fi
 _NO_TIME = Message("It costs memory; what it costs in time is not known.")
 _OF_RUNS = Message("Times are means as profiled.")
 _BUT_SOME = Message(
-    "Times are of the mean run as profiled, {mean:duration}. What can be saved under {labels} is "
-    "of a run of {run:duration}."
+    "Times are of the mean run as profiled, {mean:duration}. The saving of {labels} is a "
+    "share of a run of {run:duration}."
 )
 _BUT_SOME_MEDIAN = Message(
-    "Times are of the mean run as profiled, {mean:duration}. What can be saved under {labels} is "
-    "of the median un-profiled run, {run:duration}."
+    "Times are of the mean run as profiled, {mean:duration}. The saving of {labels} is a "
+    "share of the median un-profiled run, {run:duration}."
 )
 _BUT_SOME_RUNS = Message(
-    "Times are of the mean run as profiled, {mean:duration}. What can be saved under {labels} is "
-    "of runs of {low:duration} to {high:duration}."
+    "Times are of the mean run as profiled, {mean:duration}. The saving of {labels} is a "
+    "share of runs of {low:duration} to {high:duration}."
 )
 _LEAVE_OUT = Message("Slow executions, which add {slow:duration} to the mean run, are left out.")
 _OF_THE_FILE = Message("Times are of the whole file, as it does not mark its runs.")

@@ -223,8 +223,8 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         ),
         Message(
             "See whether it waits for a rank that comes late: Fleet has all ranks of a job side by "
-            "side. Start it earlier, so that it runs beside computing; of what is transfer, send "
-            "less, for example in a smaller data type."
+            "side. Start it earlier, so that it runs beside computing. Send fewer bytes, for "
+            "example in a smaller data type."
         ),
         _STEP,
     ),

@@ -156,7 +156,12 @@ def beside_explanation(comparison: Comparison) -> str:
         return ""
     if not comparison.is_explained:
         fused = comparison.ledger.has_gains and _fused_ns(found)
-        return _BESIDE_PROVEN.text() if fused else ""
+        left_out = any(each.count for change in found.changes for each in change.long_ones)
+        is_apart = comparison.ledger.reconciliation.slow_ns and left_out
+        return paragraph(
+            *([_BESIDE_PROVEN.text()] if fused else []),
+            *([_OTHER_SLOW.text()] if is_apart else []),
+        )
     # Where slow executions are a term of their own no row holds them.
     long_ones = (
         []
@@ -185,6 +190,10 @@ def _fused_ns(found: Explanation) -> int:
 _ALL_EXECUTIONS = Message(
     "A row holds every execution of the operators that it names, so its change need not be that of "
     "one sentence above."
+)
+_OTHER_SLOW = Message(
+    "What changed, above, compares each execution with those at its own place, so the single long "
+    "ones that it leaves out are not all of the slow executions here."
 )
 _LONG_ONE = Message(
     "The row of {kernel:name} also holds the {ns:signed_duration} of one long execution."
