@@ -46,7 +46,7 @@ def with_changes(plain: Comparison, *changes_us: int) -> Comparison:
             ("2 smaller changes, +2.00 µs together", "2 smaller changes", 2_000, 7_000),
             (
                 "Everything else adds up to +9.00 µs per step: 2 smaller changes add +2.00 µs, "
-                "and no change accounts for +7.00 µs."
+                "and +7.00 µs are in no change listed here."
             ),
         ),
         (
@@ -59,7 +59,7 @@ def with_changes(plain: Comparison, *changes_us: int) -> Comparison:
             ("1 smaller change, +4.00 µs", "1 smaller change", 4_000, 5_000),
             (
                 "Everything else adds up to +9.00 µs per step: 1 smaller change adds +4.00 µs, "
-                "and no change accounts for +5.00 µs."
+                "and +5.00 µs are in no change listed here."
             ),
         ),
         (
@@ -67,7 +67,7 @@ def with_changes(plain: Comparison, *changes_us: int) -> Comparison:
             ("2 smaller changes, +5.00 µs together", "2 smaller changes", 5_000, 0),
             "2 smaller changes add +5.00 µs per step.",
         ),
-        ((30, 10), ("", "", 0, 10_000), "No change accounts for +10.0 µs per step."),
+        ((30, 10), ("", "", 0, 10_000), "+10.0 µs per step are in no change listed here."),
     ],
 )
 def test_told_smaller_and_rest_are_the_same_everywhere(
@@ -83,7 +83,7 @@ def test_told_smaller_and_rest_are_the_same_everywhere(
     told_us = changes_us[:5]
     steps = [(step.label, step.value_ns) for step in waterfall_of(shown)[1:-1]]
     assert [ns for _, ns in steps[: len(told_us)]] == [1000 * us for us in told_us]
-    left = [(label, smaller_ns), ("no change accounts for", rest_ns)]
+    left = [(label, smaller_ns), ("in no listed change", rest_ns)]
     assert steps[len(told_us) :] == [each for each in left if each[1]]
     rows = explained_rows(shown, [None] * len(changes_us))
     assert rows is not None and rows.more_title == title and len(rows.rows) == len(told_us)
@@ -92,7 +92,7 @@ def test_told_smaller_and_rest_are_the_same_everywhere(
     ]
     # The page lists the smaller changes with their sum, and says each figure once.
     texts = ["".join(part.text for part in parts) for parts in rows.after]
-    rest = f"No change accounts for {rest_ns / 1000:+.3g}".replace("-", "−")
+    rest = f"{rest_ns / 1000:+.3g}".replace("-", "−")
     assert len(texts) == bool(rest_ns) and "".join(texts).startswith(rest if rest_ns else "")
     assert "smaller" not in "".join(texts)
     assert "".join(part.text for part in explained_parts(found)[-1]).endswith(said or ").")

@@ -127,7 +127,9 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
             "The file lacks the calls of the host that launched {n:count} executions of kernels; "
             "copies and fills are not among them.",
         ),
-        Message("Launches are counted by such calls, so there were more of them than are counted."),
+        Message(
+            "Launches are counted by such calls, so those of these executions are not counted."
+        ),
     ),
     "launchers_by_place": told(
         Message(

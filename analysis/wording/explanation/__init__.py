@@ -57,7 +57,7 @@ _NAMES = Message(
     "in it repeats, and their order is not compared."
 )
 _REST_FROM = 0.002  # of a unit, below which what is not told is not worth a sentence
-_REST = Message("No change accounts for {rest:signed_duration} {per}.")
+_REST = Message("{rest:signed_duration} {per} are in no change listed here.")
 _IDLE_REST = Message(
     "The remaining {rest:signed_duration} {per} is idle time: {before:duration} in the baseline "
     "and {after:duration} in the candidate, on average."
@@ -69,9 +69,9 @@ _SMALLER = Message(
 )
 _SMALLER_AND_REST = Message(
     "Everything else adds up to {ns:signed_duration} {per}: {n:count} smaller change adds "
-    "{smaller:signed_duration}, and no change accounts for {rest:signed_duration}.",
+    "{smaller:signed_duration}, and {rest:signed_duration} are in no change listed here.",
     "Everything else adds up to {ns:signed_duration} {per}: {n:count} smaller changes add "
-    "{smaller:signed_duration}, and no change accounts for {rest:signed_duration}.",
+    "{smaller:signed_duration}, and {rest:signed_duration} are in no change listed here.",
 )
 _INTERVAL = Message(
     "The 95 % interval of the change of the mean, {low:signed_duration} to "

@@ -59,7 +59,7 @@ MORE = Message(
 )
 DETAILS = Message("What both sides take, in full")
 MORE_KERNELS = Message("{n:count} more")
-REST = Message("No change accounts for")
+REST = Message("In no listed change")
 
 
 def head(change: Change, *, on_device: bool) -> str:

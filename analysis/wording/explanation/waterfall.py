@@ -26,13 +26,13 @@ _AXIS_OF_RUN = Message("mean time per run, {unit}")
 TITLE = Message("From baseline to candidate")
 HELP = Message(
     "From the baseline's unit of work to the candidate's: each change by itself, computed from the "
-    "data, then smaller ones together, and last what no change accounts for. The steps add up to "
+    "data, then smaller ones together, and last what is in no listed change. The steps add up to "
     "the whole change in ns."
 )
-TERMS = Message("each change by itself, smaller ones together, and what no change accounts for")
+TERMS = Message("each change by itself, smaller ones together, and what is in no listed change")
 GROUPS = Message("Groups by class and by what launched them")
 _SMALLER = Message("{n:count} smaller change", "{n:count} smaller changes")
-_REST = Message("no change accounts for")
+_REST = Message("in no listed change")
 _LABELS: Mapping[ChangeCode, Message] = {
     "added": Message("new: {after}"),
     "removed": Message("gone: {before}"),
