@@ -40,20 +40,21 @@ _AS_LONG_WITHOUT_COPIES = Message(
 # By whether they do on the baseline and on the candidate.
 _MORE_THAN_BUSY = {
     (True, True): Message(
-        "The times of kernels add up to more than the device is busy for: some run at the same "
-        "time, or outside the run that launched them."
+        "The times of kernels add up to more than the device is busy with them: some run at the "
+        "same time, or outside the run that launched them."
     ),
     (True, False): Message(
-        "The times of the baseline's kernels add up to more than its device is busy for: some run "
-        "at the same time, or outside the run that launched them."
+        "The times of the baseline's kernels add up to more than its device is busy with them: "
+        "some run at the same time, or outside the run that launched them."
     ),
     (False, True): Message(
-        "The times of the candidate's kernels add up to more than its device is busy for: some run "
-        "at the same time, or outside the run that launched them."
+        "The times of the candidate's kernels add up to more than its device is busy with them: "
+        "some run at the same time, or outside the run that launched them."
     ),
 }
 
 
+_MORE = 1.002  # times the device's own: beyond what rounding makes
 _ON_ONE_SIDE: tuple[ChangeCode, ...] = ("added", "removed")
 _COMMON = Message(
     "The kernels that both stages run take as long on both ({before:duration} in the baseline, "
@@ -84,9 +85,10 @@ def same_kernels_said(explanation: Explanation) -> list[Said]:
     if explanation.outcome != "changed" or explanation.difference or sides is None:
         return []
     parts = [side.parts for side in sides]
-    if parts[0] is None or parts[1] is None or not unit.on_device or explanation.drift is None:
+    first, second = parts
+    if first is None or second is None or not unit.on_device or explanation.drift is None:
         return []
-    idle = (parts[0].idle_ns, parts[1].idle_ns)
+    idle = (first.idle_ns, second.idle_ns)
     if abs(unit.change_ns) == 0 or (idle[1] - idle[0]) / unit.change_ns < _MOST:
         return []
     are_same = _are_same(explanation)
@@ -102,7 +104,8 @@ def same_kernels_said(explanation: Explanation) -> list[Said]:
         idle_before=idle[0],
         idle_after=idle[1],
     )
-    is_more = (before > unit.busy_ns[0], after > unit.busy_ns[1])
+    busy = [part.computing_ns + (part.copies_ns if are_same else 0) for part in (first, second)]
+    is_more = (before > _MORE * busy[0], after > _MORE * busy[1])
     more = [_MORE_THAN_BUSY[is_more].of()] if any(is_more) else []
     if not are_same:
         return [said(_AS_LONG_WITHOUT_COPIES if "copies" in unit.others else _AS_LONG), *more]
