@@ -276,6 +276,8 @@ def test_what_the_host_did_is_not_denied_beside_a_lane_that_shows_it() -> None:
     assert one is not None and side["host"].totals["idle_ns"] > 0
     assert "The lane of the host on the timelines shows" in words.why_text(one)
     assert "not in the file" not in words.why_text(one)
+    assert "520 µs are torch.compile's own code (guards and wrappers)" in words.why_text(one)
+    assert words.remedy_text(one).startswith("Call the compiled code less often")
     calls: list[Call] = [("MatMul", 100, 300), ("Conv", 540, 400)]  # as above
     blind = of_code(found_in(trace_of(calls)), "idle_time")
     assert blind is not None and "which of these is not in the file" in words.why_text(blind)

@@ -152,6 +152,11 @@ def idle_time(subject: Subject) -> Answer:
                 "gap_ns": gap_ns,
                 "is_alone": len(subject.operators) == 1,
                 "has_host": subject.trace.host is not None,
+                "compiled_ns": sum(
+                    int(str(note.values["own_ns"]))
+                    for note in subject.trace.diagnostics
+                    if note.code == "compiled_dispatch"
+                ),
             },
             at_most_ns=most_ns,
             share=share,

@@ -28,6 +28,8 @@ from fusescope.analysis.wording.findings.particular import (
     FUSIONS_BY_SIZES,
     IDLE_ALONE,
     IDLE_BESIDE_HOST,
+    IDLE_IN_COMPILED,
+    IDLE_IN_COMPILED_REMEDY,
     IDLE_NOWHERE,
     KEPT_LIMITS,
     KEPT_REMEDY,
@@ -158,8 +160,11 @@ def why_text(finding: Finding) -> str:
     """What that means, in one sentence or two; names come from the file."""
     if finding.code == "missed_fusion":
         return near_miss_sentence(_missed(finding))
-    if finding.code == "idle_time" and finding.values.get("has_host"):
-        return IDLE_BESIDE_HOST.text()
+    if finding.code == "idle_time" and (finding.values.get("has_host") or _compiles(finding)):
+        return paragraph(
+            IDLE_IN_COMPILED.text(**_values(finding)) if _compiles(finding) else "",
+            IDLE_BESIDE_HOST.text() if finding.values.get("has_host") else "",
+        )
     if finding.code == "dynamic_dimensions" and finding.gain is not None:
         return SIZES_NOT_KNOWN.text()
     if _is_repeated(finding):
@@ -210,6 +215,8 @@ def remedy_text(finding: Finding) -> str:
     """What to try; names come from the file."""
     if finding.code == "missed_fusion":
         return near_miss_remedy(_missed(finding))
+    if finding.code == "idle_time" and _compiles(finding):
+        return IDLE_IN_COMPILED_REMEDY.text()
     if finding.code == "idle_time" and finding.values.get("is_alone"):
         return IDLE_ALONE.text()
     if "of_graphs" in finding.values:
@@ -294,6 +301,11 @@ def time_text(finding: Finding, run_ns: float | None, *, has_runs: bool) -> str:
 def _cause(finding: Finding) -> CauseText | None:
     """The sentences for what the host did while the device was idle; None of other kinds."""
     return CAUSES[str(finding.values["cause"])] if finding.code == "idle_by_host" else None
+
+
+def _compiles(finding: Finding) -> bool:
+    """Return whether code of a compiler is part of the time in which nothing runs."""
+    return bool(finding.values.get("compiled_ns"))
 
 
 def _is_kept(finding: Finding) -> bool:

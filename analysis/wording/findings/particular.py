@@ -47,6 +47,14 @@ IDLE_ALONE = Message(
     "Look at the largest gaps in the timeline and at what the host does there, and prepare data "
     "ahead."
 )
+IDLE_IN_COMPILED = Message(
+    "Of the time between operators in the whole file {compiled_ns:duration} are torch.compile's "
+    "own code (guards and wrappers)."
+)
+IDLE_IN_COMPILED_REMEDY = Message(
+    "Call the compiled code less often, with larger parts of the model or larger batches at once, "
+    "and look at the largest gaps in the timeline."
+)
 # Of copies that stay on the device, to which pinned memory of the host is nothing.
 COPIES_WITHIN = Message(
     "Most of them stay on the device, and nothing is computed beside them. The largest is "
