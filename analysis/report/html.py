@@ -204,9 +204,7 @@ def _verdict(shown: Comparison) -> dict[str, Any]:
         "step": {bar.role: bar for bar in step_words.step_bars(shown)},
         "step_lines": step_words.step_lines(shown),
         "run_times": RUN_TIMES[runs_of(shown).word].text(),
-        "beside_lead": []
-        if shown.explanation
-        else unbroken_parts(wording.headline_and_rest(shown)[1]),
+        "beside_lead": [] if shown.explanation else unbroken_parts(wording.fusion_parts(shown)),
         "step_title": step_words.step_title(shown.baseline, shown.candidate),
         "step_sentence": unbroken(step_words.step_sentence(shown)),
         "step_words": step_words,

@@ -123,9 +123,9 @@ def test_one_time_leads_where_runs_are_uneven() -> None:
     assert "5 of the baseline's 6 steps take 100 ms, the other one takes 280 ms." in told
     assert "5 of the candidate's 6 steps take 90.0 ms, the other one takes 120 ms." in told
     captions = [str(side["caption"]) for side in timeline_payload(pair)["sides"]]
-    none = "(they take {} ms on average, and none is nearer to that), {} ms as profiled"
-    assert f"step 3 of 6 {none.format(130, 100)}" in captions[0]
-    assert f"step 4 of 6 {none.format('95.0', '90.0')}" in captions[1]
+    none = "the one nearest to the mean of {} ms, {} ms as profiled"
+    assert f"step 3 of 6, {none.format(130, 100)}" in captions[0]
+    assert f"step 4 of 6, {none.format('95.0', '90.0')}" in captions[1]
 
 
 def check(pair: Comparison) -> None:

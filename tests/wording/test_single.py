@@ -32,9 +32,7 @@ def test_the_mean_run_leads_and_the_timeline_says_which_run_it_shows() -> None:
     calls = calls_frame(operator=[0] * 3, run=[0, 1, 2], start_ns=[0, 100, 500], dur_ns=[10] * 3)
     lengths = ([(0, 100), (100, 400), (500, 200)], [(0, 200), (200, 200), (500, 200)])
     uneven, even = (replace(made([(0, 0, 10)], runs), calls=calls) for runs in lengths)
-    none_near = (
-        "step 3 of 3 (they take 233 ns on average, 223 ns of it idle, and none is nearer to that)"
-    )
+    none_near = "step 3 of 3, the one nearest to the mean of 233 ns (223 ns of it idle)"
     near = "step 2 of 3, the one nearest to the mean (190 ns idle on average)"
     for trace, heading, place in ((uneven, "233 ns", none_near), (even, "200 ns", near)):
         side = side_of_trace(trace)

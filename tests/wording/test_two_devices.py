@@ -86,12 +86,12 @@ def test_each_class_that_computes_much_has_a_figure_of_its_own() -> None:
     found = replace(pair(), classes=classes)
     assert str(devices_sentence(found)).endswith(
         "take 29.5 ms instead of 31.7 ms per step (−2.20 ms): matrix products 11.6 ms instead of "
-        "9.00 ms (+2.60 ms), attention 3.90 ms instead of 2.70 ms (+1.20 ms), all others, which "
-        "memory limits rather than arithmetic, 14.0 ms instead of 20.0 ms (−6.00 ms)."
+        "9.00 ms (+2.60 ms), attention 3.90 ms instead of 2.70 ms (+1.20 ms), all others "
+        "(limited by memory) 14.0 ms instead of 20.0 ms (−6.00 ms)."
     )
     assert str(devices_sentence(found, is_brief=True)).endswith(
         "take 29.5 ms instead of 31.7 ms per step (−2.20 ms): matrix products +2.60 ms, attention "
-        "+1.20 ms, all others, which memory limits rather than arithmetic, −6.00 ms."
+        "+1.20 ms, all others (limited by memory) −6.00 ms."
     )
     talk = ClassTime("communication", (1, 1), 5_000_000, 5_000_000)
     unknown = replace(classes[0], op_class="unknown")

@@ -95,7 +95,7 @@ _HEAVY_NAMES = {
 }
 _ALL = Message("all of them")
 _ALL_OTHERS = Message("all others")
-_ALL_OTHERS_BY_MEMORY = Message("all others, which memory limits rather than arithmetic,")
+_ALL_OTHERS_BY_MEMORY = Message("all others (limited by memory)")
 _LASTING_NS = 8_000  # of an execution on average, below which memory is not what limits it
 _BY_MEMORY = 0.95  # of the time of all others, which is of classes that memory limits
 _RATES = Message(

@@ -314,6 +314,7 @@ _ABOUT_ALL = (
 _APART = Message(
     "{names:name}: recorded apart from {baseline:name}, so neither machine nor drift is controlled."
 )
+_NONE_OF_TABLE = Message("No doubt about this table was found.")
 _PAIR_DOUBTS = Message(
     "{n:count} doubt concerns the profiles of a single pair: compare that pair to see it.",
     "{n:count} doubts concern the profiles of single pairs: compare those pairs to see them.",
@@ -366,7 +367,9 @@ def doubts_counted_text(multiple: MultipleComparison) -> str:
     own = doubts_counted(len(doubt_lines(multiple)) - bool(of_pairs))
     if not of_pairs:
         return own
-    return paragraph(own, (_MORE if has_doubts(multiple) else _PAIR_DOUBTS).text(n=of_pairs))
+    if not has_doubts(multiple):
+        return paragraph(_NONE_OF_TABLE.text(), _PAIR_DOUBTS.text(n=of_pairs))
+    return paragraph(own, _MORE.text(n=of_pairs))
 
 
 def has_doubts(multiple: MultipleComparison) -> bool:

@@ -25,13 +25,12 @@ _PLACE: Mapping[RunWord, Message] = {
 }
 _NEAREST = Message("{place}, the one nearest to the mean")
 _NEAR = 0.01  # of the mean run, by which the time of the run that is drawn may differ
-_NONE_NEAR = Message("{place} (they take {mean:duration} on average, and none is nearer to that)")
+_NONE_NEAR = Message("{place}, the one nearest to the mean of {mean:duration}")
 _NEAREST_BUT_IDLE = Message(
     "{place}, the one nearest to the mean ({idle:duration} idle on average)"
 )
 _NONE_NEAR_NOR_IDLE = Message(
-    "{place} (they take {mean:duration} on average, {idle:duration} of it idle, and none is nearer "
-    "to that)"
+    "{place}, the one nearest to the mean of {mean:duration} ({idle:duration} of it idle)"
 )
 # By whether the run that is drawn is longer than the mean.
 _FAR: Mapping[bool, Message] = {
