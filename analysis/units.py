@@ -106,7 +106,7 @@ def _printed(ns: float, more: int) -> tuple[float, float]:
     """What `_duration` prints, in ns, and the step of its last digit."""
     scale, _ = scale_of(ns, TIMES)
     digits = digits_of(ns / scale) + more
-    return round(ns / scale, digits) * scale, 0.0 if ns == 0 else scale / 10**digits
+    return rounded(ns / scale, digits) * scale, 0.0 if ns == 0 else scale / 10**digits
 
 
 def scale_of(value: float, scales: Scales) -> tuple[float, str]:
@@ -136,7 +136,7 @@ def percent(fraction: float | None, *, signed: bool = False) -> str:
     """
     if fraction is None:
         return MISSING
-    value = round(fraction * 100, 1)
+    value = rounded(fraction * 100, 1)
     if value == 0:
         return "0.0 %"
     if value == -100 and fraction > -1:
@@ -160,7 +160,7 @@ def points(fraction: float | None) -> str:
     """The difference of two percentages, in percentage points: -0.256 -> '−25.6 pt'."""
     if fraction is None:
         return MISSING
-    value = round(fraction * 100, 1)
+    value = rounded(fraction * 100, 1)
     return "0.0 pt" if value == 0 else f"{grouped(value, '+.1f')} pt"
 
 
@@ -168,7 +168,7 @@ def points_between(before: float | None, after: float | None) -> str:
     """`points` of two percentages as `percent` prints them: 0.0256 to 0.0254 -> '−0.1 pt'."""
     if before is None or after is None:
         return MISSING
-    return points((round(after * 100, 1) - round(before * 100, 1)) / 100)
+    return points((rounded(after * 100, 1) - rounded(before * 100, 1)) / 100)
 
 
 def factor(value: float | None) -> str:
@@ -236,10 +236,22 @@ def count(value: float | None) -> str:
 
 def grouped(value: float, form: str = "") -> str:
     """A number in that format, its digits in groups of three, which stay on one line: -12345.6,
-    '.1f' -> '−12 345.6'."""
+    '.1f' -> '−12 345.6'. Halves go away from zero: 20.5, '.0f' -> '21'."""
+    if form.endswith("f"):
+        value = _past_half(value)
     sign = "+" if form.startswith("+") else ""
     text = f"{value:{sign},{form.removeprefix('+')}}".replace(",", APART)
     return with_minus(text)
+
+
+def rounded(value: float, digits: int) -> float:
+    """Return a number as `grouped` prints it with that many digits behind the point."""
+    return round(_past_half(value), digits)
+
+
+def _past_half(value: float) -> float:
+    """Return the next number farther from zero: printing rounds exact halves to even digits."""
+    return math.nextafter(value, math.copysign(math.inf, value)) if value else value
 
 
 def with_minus(number: str) -> str:
@@ -282,7 +294,7 @@ def three_digits(value: float | None) -> str:
 def _three(value: float, signed: bool) -> str:
     digits = digits_of(value)
     text = grouped(value, f"{'+' if signed else ''}.{digits}f")
-    return text.lstrip(f"+{MINUS}") if round(value, digits) == 0 else text
+    return text.lstrip(f"+{MINUS}") if rounded(value, digits) == 0 else text
 
 
 def digits_of(value: float) -> int:
@@ -304,7 +316,7 @@ class Column:
         if value is None or math.isnan(value):
             return MISSING
         form = f".{self.digits}f"
-        if value and round(value / self.scale, self.digits) == 0:
+        if value and rounded(value / self.scale, self.digits) == 0:
             return self._below(value, signed=signed)
         # 0.0 added to it, a zero has no sign.
         return grouped(value / self.scale + 0.0, f"+{form}" if signed and value else form)
@@ -321,7 +333,7 @@ class Column:
 
     def shown(self, value: float) -> float:
         """Return a value as it is read."""
-        return round(value / self.scale, self.digits) * self.scale
+        return rounded(value / self.scale, self.digits) * self.scale
 
     def _below(self, value: float, *, signed: bool) -> str:
         sign = MINUS if value < 0 else "+" if signed else ""

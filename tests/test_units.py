@@ -138,7 +138,7 @@ def test_a_figure_that_is_mostly_small_is_no_power_of_ten_where_it_is_not() -> N
         3.54: "3.5",
         99.4: "99",
         126.2: "126",
-        -1234.5: "−1\u202f234",
+        -1234.5: "−1\u202f235",
     }
     assert {value: units.small_number(value) for value in told} == told
 
@@ -182,3 +182,26 @@ def test_two_times_give_their_ratio_when_divided(before: int, ratio: float) -> N
     )
     said = float(change.rstrip(" %").replace(units.MINUS, "-"))
     assert abs(100 * (last / first - 1) - said) <= 0.1 * 1.01
+
+
+@pytest.mark.parametrize(
+    ("ns", "sentence", "cell"),
+    [
+        (20_500, "20.5 µs", "21"),
+        (10_500, "10.5 µs", "11"),
+        (118_500, "119 µs", "119"),
+        (119_500, "120 µs", "120"),
+        (120_500, "121 µs", "121"),
+        (-118_500, "−119 µs", "−119"),
+    ],
+)
+def test_halves_go_away_from_zero(ns: float, sentence: str, cell: str) -> None:
+    assert units.duration(ns) == sentence
+    column = units.Column(1e3, "µs", 0)
+    assert column.number(ns) == cell
+    assert column.shown(ns) == float(cell.replace("−", "-")) * 1e3
+
+
+def test_halves_of_percent_go_away_from_zero() -> None:
+    assert units.percent(0.0625) == "6.3 %"
+    assert units.points_between(0.0, 0.0625) == "+6.3 pt"

@@ -242,8 +242,9 @@ def totals_table(comparison: Comparison, found: Sequence[Total]) -> Table:
     labels = column([total_label(total, comparison) for total in found])
     table.text(Head(Message("Time")), labels, total_of(comparison), "small")
     sides = {side: [getattr(total, f"{side}_ns") for total in found] for side in SIDES}
-    times = units.column_of(ns for side in SIDES for ns in sides[side])
     for side in SIDES:
+        # A side that takes far longer leaves no digits to tell the other's times apart.
+        times = units.column_of(sides[side])
         cells = [times.number(ns) for ns in sides[side]]
         head = Head(SIDE_NAMES[side], times.unit)
         table.text(head, column(cells), OF_SIDE[side], "small")

@@ -11,6 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pandas.io.formats.style import Styler
 
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.compare.totals import Total
 from fusescope.analysis.metrics.breakdown import by_operator
 from fusescope.app.parts import alone, ascend, panels, tables
 from fusescope.app.parts.heads import NO_HEAD, Head
@@ -24,6 +27,8 @@ from fusescope.app.parts.table import (
     width_of,
 )
 from fusescope.app.parts.tables import operator_table
+from tests.compare.test_comparison import experiment_of
+from tests.factories import experiment_zip
 from tests.step_traces import Kernel, steps_of
 
 
@@ -333,3 +338,13 @@ def test_numbers_of_a_table_are_written_like_those_of_the_cards() -> None:
     made.number(NO_HEAD, Head("Speedup"), pd.Series([12345.678]), "", "%.2f×")
     texts = [text(value) for text, value in zip(made.texts.values(), (7e-06, 12345.678))]
     assert texts == ["7.0e-06", "12\u202f345.68×"]
+
+
+def test_times_of_a_side_stand_apart_beside_a_far_longer_one() -> None:
+    """Of 10.4, 9.69 and 491 ms in one column the first two would both read 10."""
+    experiment = experiment_of(experiment_zip({"unfused": [491.0] * 8, "fused": [10.4] * 8}))
+    pair = [side_of_variant(experiment, name) for name in ("unfused", "fused")]
+    found = (Total("latency", 491e6, 10.4e6), Total("busy", 480e6, 9.69e6))
+    cells = tables.totals_table(compare(*pair), found).frame
+    assert cells.iloc[:, 1].tolist() == ["491", "480"]
+    assert cells.iloc[:, 2].tolist() == ["10.4", "9.7"]
