@@ -9,6 +9,7 @@ import asyncio
 import base64
 import contextlib
 import errno
+import gc
 import hashlib
 import importlib
 import re
@@ -178,9 +179,11 @@ def listen(host: str, port: int, *, search: bool) -> socket.socket:
 
 def _load_ahead() -> None:
     """Load what the first page needs while the browser still fetches its scripts, then what a
-    comparison does."""
+    comparison does. Modules last as long as the server, so no search for garbage, which stops all
+    pages, looks through them from now on."""
     for module in ("fusescope.app.views.home", "fusescope.app.views.compare", "plotly"):
         importlib.import_module(module)
+    gc.freeze()
 
 
 def run(listening: socket.socket, host: str, ready: Callable[[], None]) -> None:
