@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import reduce
 
 from fusescope.analysis.doctor import FOUND_RUNS, Answer, AnswerCode, Examination, FigureCode
 from fusescope.analysis.messages import Message, language, listed, paragraph, say
@@ -109,10 +110,14 @@ def files_sentence(files: Iterable[str]) -> str:
 
 def some_of(names: tuple[str, ...]) -> str:
     """'a, b and 3 more'."""
-    first, more = ", ".join(names[:_MAX_NAMES]), len(names) - _MAX_NAMES
+    first, more = reduce(_with_next, names[:_MAX_NAMES]), len(names) - _MAX_NAMES
     if more <= 0:
         return first
     return say("{names:name} and {n:count} more", names=first, n=more)
+
+
+def _with_next(start: str, name: str) -> str:
+    return say("{start}, {next}", start=start, next=name)
 
 
 def has_sentence(found: Examination) -> str:

@@ -17,12 +17,13 @@ from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.side import side_of_trace
 from fusescope.analysis.doctor import examine
 from fusescope.analysis.memory import MemoryUse
+from fusescope.analysis.messages import language
 from fusescope.analysis.report.exports.comparison_markdown import comparison_markdown
 from fusescope.analysis.report.html import report_html
 from fusescope.analysis.report.method import method
 from fusescope.analysis.trace import Diagnostic, Trace, calls_frame, operators_frame, runs_frame
 from fusescope.analysis.wording.counted import whole_text
-from fusescope.analysis.wording.doctor import answer_sentence
+from fusescope.analysis.wording.doctor import answer_sentence, files_sentence
 from fusescope.analysis.wording.findings import names_text, times_text
 from fusescope.analysis.wording.findings.texts import TEXTS
 from fusescope.analysis.wording.fusion.terms import reconciliation_sentence
@@ -257,3 +258,11 @@ def test_no_finding_of_a_file_without_runs_rests_on_a_mean_run() -> None:
     sources = {text.source.text() for text in TEXTS.values()}
     assert not any("mean run" in source for source in sources)
     assert "Times are of the whole file" in times_text(Findings((), (), 9.0, has_runs=False))
+
+
+@pytest.mark.usefixtures("translations")
+def test_files_are_listed_in_the_marks_of_the_language() -> None:
+    files = ("a/one.csv", "two.json", "three.json")
+    assert files_sentence(files) == "Read together with one.csv, two.json, three.json."
+    with language.speaking("zh"):
+        assert files_sentence(files) == "与 one.csv、two.json、three.json 一起读取。"
