@@ -77,7 +77,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_folder_of_experiments(folder: Path) -> None:
-    """All but the longest operator: 65 % of 30 of 120 µs, of twice 10 ms: 3.25 ms, 16.2 %."""
+    """All but the longest operator: 65 % of 30 of 120 µs, of twice 10 ms: 3.25 ms, 16.25 %."""
     values = json.loads(advise(folder, "--json").stdout)
     assert [model["name"] for model in values["models"]] == ["a.zip", "b.zip"]
     [one] = values["missed"]
@@ -90,7 +90,7 @@ def test_a_folder_of_experiments(folder: Path) -> None:
     assert [name for name in (*list(values)[1:], *one) if f"`{name}" not in section] == []
     text = advise(folder, "--redact").stdout
     assert text.startswith("What to write next for 2 models")
-    assert "1. Mul + Add: saves 3.25 ms (−500 µs to 6.00 ms), 16.2 % of all runs." in text
+    assert "1. Mul + Add: saves 3.25 ms (−500 µs to 6.00 ms), 16.3 % of all runs." in text
     assert "In 2 of 2 models, at 2 places: a.zip and b.zip." in text
     assert "- broken.zip: " in text
 

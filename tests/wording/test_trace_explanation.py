@@ -155,7 +155,7 @@ def test_idle_time_of_steps_that_only_annotations_mark_is_told_of_all_of_them() 
     assert (
         "The device is idle for 601 ms per step, 88.5 % of the time, while the host allocates or "
         "frees memory: 599 ms of it in 272 calls of hipFree. In 5 steps together that idle time "
-        "is 3.00 s of 3.40 s." in trace_sentence(TraceExplanation(unit, savings=(idle,)))
+        "is 3.01 s of 3.40 s." in trace_sentence(TraceExplanation(unit, savings=(idle,)))
     )
 
 
