@@ -599,9 +599,10 @@ NOISE_UNKNOWN: Mapping[VerdictReason, Message] = {
 
 OPERATORS_HELP = Message(
     "Operators of both sides joined by name and occurrence (a convolution that the engine renamed "
-    "by the graphs), else by type and shapes; an operator that only one side ran counts as 0 on "
-    "the other. A fused operator also does the work of those it replaced, which have rows of "
-    "their own. Times are profiled, {mean}."
+    "by the graphs), else by type and shapes; one whose shapes differ, as by one more input, has a "
+    "row for each side. An operator that only one side ran counts as 0 on the other. A fused "
+    "operator also does the work of those it replaced, which have rows of their own. Times are "
+    "profiled, {mean}."
 )
 OP_TYPES_HELP = Message(
     "Columns as in op_statistic, {per}, from the profile, with the counters that a file has."

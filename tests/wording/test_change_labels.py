@@ -222,7 +222,7 @@ def test_a_part_from_launch_to_start_is_said_where_it_is_much_of_a_change() -> N
     said = change_sentence(change, found.unit).replace("**", "")
     assert "while the host launches" not in said
     assert (
-        "Of this, 736 µs instead of 53.5 µs pass between the launch of a kernel and its start"
+        "Of this, 737 µs instead of 53.5 µs pass between the launch of a kernel and its start"
         in said
     )
     little = replace(change, change_ns=2_620_000, before=(before[1],), after=(after[1],))
