@@ -182,7 +182,7 @@ def test_layers_that_repeat_stand_where_nothing_names_modules() -> None:
     assert (most.instances, most.ns, most.longest) == (8, 1_396_000, ("5#3",))
     told = " ".join(map(str, costliest_said(most, "step", "step")))
     assert (
-        "The 8 layers of 5 kernels take most of what repeats: 1.40 ms per step, on average 174 µs"
+        "The 8 layers of 5 kernels take most of what repeats: 1.40 ms per step, on average 175 µs"
     ) in told
     assert "The longest of them, number 3, takes 262 µs, the others 162 µs (median)." in told
     assert basis_of_one(found.tree).startswith("Time per step, as profiled;")
