@@ -284,7 +284,7 @@ def test_what_nobody_has_is_no_column() -> None:
     assert "agreement_top1" not in table.columns
     agreement = Agreement("y", 10, 16, 1, 15, 0.5625, 0.9375)
     table = recipe_table(find("conv3x3"), with_variant(conv3x3(), "int8", agreement=agreement))
-    assert column(table, "agreement_top1")[-1] == "56.2 %"
+    assert column(table, "agreement_top1")[-1] == "56.3 %"
     assert column(table, "agreement_top5")[-1] == "93.8 %"
     assert column(table, "agreement_top1")[0] == "–", "with itself it agrees by definition"
     sentence = words.note_sentence(notes(table)["agreement"])
