@@ -474,7 +474,7 @@ def test_a_comparison_carries_groups_ledger_and_their_doubts() -> None:
     )
     assert diagnostic_sentence(notes["weak_attribution"]) == (
         "The operators' own times do not explain the change. The mean run changed by −1.00 "
-        "ms. Beside the operators that compute: profiler bias −1.00 ms and idle time +2.00 µs."
+        "ms. Beside the operators that compute: profiler bias −1.01 ms and idle time +2.00 µs."
     )
     from fusescope.analysis.compare.doubts import _attribution
 
