@@ -95,7 +95,7 @@ def _whole_arrows(match: re.Match[str]) -> str:
     tag, name, text = match.groups()
     if name.removeprefix("/") in _NO_MARKUP:
         return match.group()
-    return tag + text.replace(_ARROW, f'<span class="whole">{_ARROW}</span>')
+    return tag + text.replace(_ARROW, f'<span class="unbroken">{_ARROW}</span>')
 
 
 def _tree(page: str) -> _Element:

@@ -66,7 +66,7 @@ def test_the_landing_page(page: Page, url: str) -> None:
 def shows_the_sample(page: Page) -> None:
     """Without any upload."""
     expect(verdict(page)).to_have_text(
-        re.compile(r"fused is \d\.\d+× faster than unfused \(95 % interval \d\.\d+× to \d\.\d+×\)")
+        re.compile(r"fused is \d\.\d+× faster than unfused \(95\s% interval \d\.\d+× to \d\.\d+×\)")
     )
     expect(page.locator(".fst canvas")).to_be_visible()
     wait_idle(page)

@@ -159,5 +159,5 @@ def test_no_line_breaks_inside_an_arrow_of_a_name() -> None:
         f"<svg><text>{name}</text></svg>"
     )
     page = in_every_language(lambda _: f"{kept}<bdi>{name} &lt;b&gt;</bdi>")
-    whole = name.replace("-&gt;", '<span class="whole">-&gt;</span>')
+    whole = name.replace("-&gt;", '<span class="unbroken">-&gt;</span>')
     assert page == f"{kept}<bdi>{whole} &lt;b&gt;</bdi>"

@@ -10,7 +10,7 @@ const element = (kind, parent, className = "", text = "") => {
   if (className) made.className = className;
   const pieces = text.split(/(?=->)|(?<=->)/); // a line must not break inside an arrow
   if (pieces.length < 2) made.textContent = text;
-  else for (const piece of pieces) element("span", made, piece === "->" ? "whole" : "", piece);
+  else for (const piece of pieces) element("span", made, piece === "->" ? "unbroken" : "", piece);
   return made;
 };
 
