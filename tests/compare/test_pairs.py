@@ -111,7 +111,8 @@ def test_pairs_do_not_depend_on_which_side_is_first(before: list[Row], after: li
 def test_far_apart_only_with_evidence(before: list[Row], after: list[Row]) -> None:
     for b, c, _ in _joined(before, after):
         times = [row[7] * row[8] for row in (before[b], after[c])]
-        if max(times) <= 3 * min(times):
+        # Collectives join by their order: most of their time may be waiting for another rank.
+        if max(times) <= 3 * min(times) or before[b][6]:
             continue
         has_shapes = before[b][3] is not None and after[c][3] is not None
         alone = all(

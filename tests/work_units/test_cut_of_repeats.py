@@ -147,8 +147,8 @@ def test_each_place_says_what_the_time_of_a_repetition_holds() -> None:
         assert found is not None
         assert (found.unit.before_ns, found.unit.after_ns) == (150_000, 150_000)
         said = leading_sentence(found)
-        assert "first kernel to its last here: not both files show" in said
-        assert "on average 500 µs later in the baseline and 500 µs in the candidate" in said
+        assert "A repetition ends with its last kernel here" in said
+        assert "begins 500 µs later in the baseline and 500 µs later in the candidate" in said
         notes = [_note(trace) for trace in with_common_runs(*pair)]
         own = "as the file does not show what the host does until the next one"
         other = "where this file is shown alone, each lasts until the next one begins"
