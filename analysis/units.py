@@ -41,11 +41,20 @@ def durations_apart(
     if abs(abs(after_ns - before_ns) - abs(change_ns)) > step / 2:
         return duration(before_ns), duration(after_ns)  # another change than of these two
     for more in range(3):
-        (before, first), (after, second) = _printed(before_ns, more), _printed(after_ns, more)
+        digits = [_more_digits(ns, more, step / 10**more) for ns in (before_ns, after_ns)]
+        (before, first), (after, second) = map(_printed, (before_ns, after_ns), digits)
         is_finer = step < max(first, second) * 0.999
         if not more and is_finer or abs(told - abs(after - before)) <= step * 0.501:
             break
-    return _duration(before_ns, more), _duration(after_ns, more)
+    return _duration(before_ns, digits[0]), _duration(after_ns, digits[1])
+
+
+def _more_digits(value_ns: float, more: int, finest: float) -> int:
+    """Return how many of that many further digits are worth printing: the last one stands for no
+    less than `finest`, as of 1.18 beside 58.73 ms."""
+    while more and _printed(value_ns, more)[1] < finest * 0.999:
+        more -= 1
+    return more
 
 
 def durations_in_ratio(before_ns: float, after_ns: float, ratios: Sequence[str]) -> tuple[str, str]:

@@ -50,6 +50,8 @@ def test_durations_beside_their_change_have_the_digits_with_which_they_agree() -
     assert units.durations_apart(130_200, 243_600, 113_400) == ("130.2 µs", "243.6 µs")
     assert units.durations_apart(1_990_000, 861_000, -1_129_000) == ("1.99 ms", "861 µs")
     assert units.durations_apart(8_826_500, 8_872_800, 46_300) == ("8.83 ms", "8.87 ms")
+    # Read as 58.7 and 1.18 ms they are 57.5 ms apart; 1.18 needs no further digit for that.
+    assert units.durations_apart(58_734_000, 1_183_500, -57_550_500) == ("58.73 ms", "1.18 ms")
     assert units.durations_apart(7_000, 7_000, 0) == ("7.00 µs", "7.00 µs")
     assert units.durations_apart(None, 7_000, None) == ("–", "7.00 µs")
 

@@ -123,7 +123,7 @@ def test_an_engine_that_dies_in_the_middle_is_named_and_nothing_is_written(
     python.write_text(f'#!/bin/sh\nexec "{real}" "$@"\n')
     python.chmod(0o755)
     seen: list[str] = []
-    monkeypatch.setattr("fusescope.collectors.recording.several.python_of",
+    monkeypatch.setattr("fusescope.collectors.environments.chosen.python_of",
                         lambda name: python if name == "openvino" else None)  # fmt: skip
 
     def when(step: object) -> None:

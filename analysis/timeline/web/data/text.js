@@ -23,7 +23,8 @@ function printed(ns, more) {
 /* Two durations beside which that of their difference stands, as analysis.units.durations_apart. */
 export function durationsApart(before, after) {
   const change = printed(Math.abs(after - before), 0);
-  const texts = (more) => [before, after].map((ns) => printed(ns, more));
+  const texts = (more) =>
+    [before, after].map((ns) => withDigits(ns, more, change.step / 10 ** more));
   const more = [0, 1, 2].find((digits) => {
     const [one, other] = texts(digits);
     const isFiner = change.step < Math.max(one.step, other.step) * 0.999;
@@ -31,6 +32,12 @@ export function durationsApart(before, after) {
     return Math.abs(change.ns - Math.abs(other.ns - one.ns)) <= change.step * 0.501;
   });
   return texts(more ?? 2).map(({ text }) => text);
+}
+
+/* Its last digit stands for no less than `finest`, as of 1.18 beside 58.73 ms. */
+function withDigits(ns, more, finest) {
+  const made = printed(ns, more);
+  return more && made.step < finest * 0.999 ? withDigits(ns, more - 1, finest) : made;
 }
 
 /* A count as analysis.units.count: a narrow space that breaks no line between groups of digits. */
