@@ -10,6 +10,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -87,9 +88,12 @@ _TEXTS: Mapping[str, Callable[[Path], Iterable[tuple[str, ...]]]] = {
 
 
 def read(path: Path) -> Catalog:
-    """A .po file; a ValueError where it is damaged."""
+    """Return the catalogue of a .po file; a ValueError where it is damaged. Its date is a fixed
+    one: babel puts the present minute there, and two builds of one source would differ."""
     with path.open("rb") as file:
-        return read_po(file, locale=path.stem, abort_invalid=True)
+        catalogue = read_po(file, locale=path.stem, abort_invalid=True)
+    catalogue.creation_date = datetime(1980, 1, 1, tzinfo=UTC)
+    return catalogue
 
 
 def write(catalogue: Catalog, path: Path) -> None:

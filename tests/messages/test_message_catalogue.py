@@ -173,3 +173,8 @@ def test_values_are_those_of_the_placeholders() -> None:
             assert asked <= given <= allowed, f"{path.relative_to(ROOT)}:{call.lineno}"
             checked += 1
     assert checked > 3
+
+
+def test_what_is_compiled_does_not_hold_the_minute_in_which_it_was_made() -> None:
+    dates = {catalogue.read(path).creation_date.isoformat() for path in CATALOGUES}
+    assert dates == {"1980-01-01T00:00:00+00:00"}
