@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from fusescope.analysis.compare.graphs.names_by_order import count_by_order
+from fusescope.analysis.compare.model_tree.out_tensors import without_out_tensors
 from fusescope.analysis.compare.model_tree.paths import (
     BACKWARD,
     NO_SHAPES,
@@ -185,11 +186,12 @@ def tree_of_one(located: Located, units: Units, levels: Levels) -> ModelTree:
     return ModelTree(roots, levels, kind, counts, False, by_order, name)
 
 
-def _whole(sides: Iterable[tuple[Located, Units]], levels: Levels) -> _Part:
+def _whole(sides: Sequence[tuple[Located, Units]], levels: Levels) -> _Part:
     """Return the calls of the units of all sides, by their place."""
     whole = _Part()
-    for number, (side, units) in enumerate(sides):
-        _add(whole, number, side, units.unit_of != OUTSIDE, levels)
+    steps = without_out_tensors([operator_steps(side.trace, levels) for side, _ in sides])
+    for number, ((side, units), below) in enumerate(zip(sides, steps, strict=True)):
+        _add(whole, number, side, units.unit_of != OUTSIDE, levels, below)
     whole.add_up()
     return whole
 
@@ -291,11 +293,17 @@ def _cut(nodes: tuple[Node, ...], chosen: set[int]) -> tuple[Node, ...]:
     return (*kept, _together(rest)) if kept and rest else tuple(kept)
 
 
-def _add(whole: _Part, side: int, located: Located, chosen: np.ndarray, levels: Levels) -> None:
+def _add(
+    whole: _Part,
+    side: int,
+    located: Located,
+    chosen: np.ndarray,
+    levels: Levels,
+    below: Sequence[tuple[Step, ...]],
+) -> None:
     """Add the chosen calls of one side, those of one operator at one place together, to the parts
-    that hold no others."""
+    that hold no others. `below` has the steps of each operator below its place."""
     calls, places = located.trace.calls, located.places
-    below = operator_steps(located.trace, levels)
     pairs = places.of[chosen] * max(1, len(below)) + calls["operator"].to_numpy()[chosen]
     order = np.argsort(pairs, kind="stable")
     distinct, firsts = np.unique(pairs[order], return_index=True)

@@ -207,6 +207,32 @@ def test_without_operators_op_types_have_shapes() -> None:
     ]
 
 
+OUT, OTHER_OUT = (8, 64, 64), (8, 64)
+
+
+def products(*shapes_us: tuple[tuple[tuple[int, ...], ...], int]) -> Trace:
+    """Products over these shapes in one module, which take so many µs."""
+    return trace_of([Launch(("Net_0",), "aten::bmm", shapes, us) for shapes, us in shapes_us])
+
+
+def test_a_product_that_writes_into_a_given_tensor_is_the_same_row() -> None:
+    before = products((NARROW, 90), (WIDE, 7))
+    after = products(((*NARROW, OUT), 80), (WIDE, 6))
+    assert told(grown(before, after)) == [
+        (0, "Net > aten::bmm", (0, 0), 97_000, 86_000),
+        (1, BMM_NARROW, (0, 0), 90_000, 80_000),
+        (1, BMM_WIDE, (0, 0), 7_000, 6_000),
+    ]
+
+
+def test_one_more_input_makes_another_row_where_it_may_be_another_operator() -> None:
+    before = products((NARROW, 90), (WIDE, 7))
+    runs_both = products(((*NARROW, OUT), 80), (NARROW, 6), (WIDE, 6))
+    assert len(grown(before, runs_both).roots[0].children) == 3
+    two_lead_there = products(((*NARROW, OUT), 80), ((*NARROW, OTHER_OUT), 6), (WIDE, 6))
+    assert len(grown(before, two_lead_there).roots[0].children) == 4
+
+
 def test_shapes_that_one_side_lacks_do_not_divide_an_operator() -> None:
     before = by_type([("allReduce", None, 50), ("Add", "float16[2]", 3), ("Add", None, 1)])
     after = by_type([("allReduce", "float16[8]", 40), ("Add", "float16[2]", 3)])
