@@ -32,6 +32,9 @@ NOT_SAID = (
     "未被掩盖",
     "(?<!图)优化器",
     "(?<!推理)引擎",
+    "跟踪文件",
+    r"(?<![\w/.:{-])[kK]ernel(?![\w/.:}=-])",
+    r"(?<![\w.])streams?(?![\w.])",
 )
 SOURCES = [
     path for package in catalogue.PACKAGES for path in sorted((ROOT / package).rglob("*.py"))
