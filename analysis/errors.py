@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from fusescope.analysis.messages import Message, Said, Shown, paragraph
@@ -62,6 +62,18 @@ class FuseScopeError(Exception):
         """The same error with `where` in front of the position known so far."""
         joined = _INSIDE.of(outer=where, inner=self.where) if self.where else where
         return FuseScopeError(self.code, where=joined, **self.values)
+
+    def with_texts(self, change: Callable[[str], str]) -> FuseScopeError:
+        """The same error with what `change` makes of each text in it."""
+
+        def changed(value: Shown) -> Shown:
+            text = str(value)
+            made = change(text)
+            return value if made == text else made
+
+        where = change(str(self.where)) if self.where else None
+        values = {name: changed(value) for name, value in self.values.items()}
+        return FuseScopeError(self.code, where=where, **values)
 
     def __str__(self) -> str:
         return self.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections.abc import Callable
@@ -33,7 +34,7 @@ from fusescope.collectors.commands.measuring import (
     Redact,
     profile_of,
 )
-from fusescope.collectors.commands.private import without_private
+from fusescope.collectors.commands.private import Secrets
 from fusescope.collectors.commands.request import CommandPlan, CommandRecording, recorded_value
 from fusescope.collectors.files import archive, scratch
 from fusescope.collectors.progress import Progress, Stage
@@ -78,7 +79,33 @@ def record_command(
     command is left. Raises FuseScopeError for whatever the user can act on, and then nothing was
     written.
     """
-    plan = recording.plan()
+    secrets = recording.secrets
+    secrets.learn(os.environ)
+    try:
+        return _recorded(
+            recording,
+            secrets,
+            on_progress,
+            enough,
+            check_trace=check_trace,
+            redact=redact,
+            cancelled=cancelled,
+        )
+    except FuseScopeError as error:
+        raise error.with_texts(secrets.hidden) from None
+
+
+def _recorded(
+    recording: CommandRecording,
+    secrets: Secrets,
+    on_progress: OnProgress,
+    enough: Enough | None,
+    *,
+    check_trace: CheckTrace,
+    redact: Redact,
+    cancelled: Callable[[], bool],
+) -> Path:
+    plan = recording.plan(secrets)
     deadline = Deadline.after(recording.seconds)
     path = archive.destination(recording.out, plan.name, f"{datetime.now():%Y-%m-%d}")
     with scratch.folder() as folder:
@@ -224,7 +251,7 @@ class _Recorder:
                 profiled_rounds=1,
                 warmup_rounds=0,
                 looks=series.looks,
-                command=recording.typed,
+                command=plan.secrets.hidden(recording.typed),
             ),
             outcome=Outcome(
                 blocks=len(series.complete),
@@ -238,9 +265,9 @@ class _Recorder:
             peaks=Peaks(),
             variants=[self._variant_record(name) for name in plan.names],
             command=CommandFacts(
-                line=without_private(recording.command),
+                line=plan.secrets.line(recording.command),
                 time="wall" if unit is None else "printed",
-                found_by=plan.reading.text,
+                found_by=plan.secrets.hidden(plan.reading.text),
                 unit="" if unit is None else unit.text,
                 samples_of=self._runs.scale,
                 profiled="apart" if plan.is_profiled_apart else "together",
@@ -252,11 +279,11 @@ class _Recorder:
     def _variant_record(self, name: str) -> VariantRecord:
         variant = next(one for one in self._plan.variants if one.name == name)
         settings: dict[str, str | int | float | bool] = {
-            variable: recorded_value(variable, value)
+            variable: recorded_value(self._plan.secrets, variable, value)
             for variable, value in variant.environment.items()
         }
         if variant.arguments:
-            settings["arguments"] = without_private(shlex.join(variant.arguments))
+            settings["arguments"] = self._plan.secrets.line(shlex.join(variant.arguments))
         own = self._profile(name)
         return VariantRecord(
             name=name,

@@ -180,6 +180,7 @@ _ProgressJson = Annotated[
 
 
 def collect(
+    context: typer.Context,
     model: _Model = None,
     backbone: _Backbone = None,
     runtime: _Runtime = "onnxruntime",
@@ -218,35 +219,7 @@ def collect(
     shell: command_options.Shell = False,
 ) -> None:
     """Record a model's variants, or a command's, and write one experiment file."""
-    own_command.check_options(
-        command is not None,
-        {
-            "--backbone": backbone is not None,
-            "--runtime": runtime != "onnxruntime",
-            "--variants": variants is not None,
-            "--ablate": ablate,
-            "--batch": batch is not None,
-            "--threads": threads is not None,
-            "--spin": spin,
-            "--shape": bool(shape),
-            "--inputs": inputs is not None,
-            "--input-range": bool(input_range),
-            "--input": bool(input_),
-            "--custom-op-library": custom_op_library is not None,
-            "--memory-limit": memory_limit is not None,
-        },
-        {
-            "--env": bool(env),
-            "--arg": bool(arg),
-            "--names": names is not None,
-            "--trace": trace is not None,
-            "--time": time is not None,
-            "--unit": unit is not None,
-            "--profile-env": bool(profile_env),
-            "--profile-arg": profile_arg is not None,
-            "--shell": shell,
-        },
-    )
+    own_command.check_options(context)
     if command is not None:
         if model is not None:
             raise FuseScopeError("command_and_model")

@@ -146,7 +146,11 @@ class CommandRuns:
     def _last_lines(self, text: str) -> str | Said:
         """Return the last lines of what it printed, without what is private."""
         lines = [line.strip() for line in text.splitlines() if line.strip()][-LAST_LINES:]
-        return shown(self.redact(" | ".join(lines)), 400) if lines else _NO_OUTPUT.of()
+        return (
+            shown(self.redact(self.plan.secrets.hidden(" | ".join(lines))), 400)
+            if lines
+            else _NO_OUTPUT.of()
+        )
 
 
 @dataclass(frozen=True)

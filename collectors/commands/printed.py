@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.text import shown
+from fusescope.collectors.commands import traces
 from fusescope.collectors.commands.units import Unit, unit_of
 
 Kind = Literal["wall", "text", "json"]
@@ -60,7 +61,7 @@ def values_of(reading: TimeReading, output: str, errors: str, folder: Path) -> l
     assert reading.pattern is not None
     for text in (output, errors):
         found = [match[1] for match in reading.pattern.finditer(_COLOURS.sub("", text))]
-        values = [value for one in found if (value := _number(one)) is not None]
+        values = [value for one in found if one and (value := _number(one)) is not None]
         if values:
             return values[:MOST_TIMES]
     return []
@@ -95,6 +96,10 @@ def _json(text: str) -> tuple[TimeReading, Unit | None]:
     keys = tuple(path.split("."))
     if not all(keys) or (colon and not file):
         raise FuseScopeError("command_time_form", time=shown(text, 80))
+    if Path(file).is_absolute() or ".." in Path(file).parts:
+        raise FuseScopeError(
+            "command_time_elsewhere", time=shown(text, 80), variable=traces.VARIABLE
+        )
     guessed = unit_of(keys[-1].rpartition("_")[2]) if "_" in keys[-1] else None
     return TimeReading("json", text, file=file, path=keys), guessed
 
@@ -144,7 +149,7 @@ def _json_values(reading: TimeReading, output: str, folder: Path) -> list[float]
 def _at(value: Any, path: tuple[str, ...]) -> Any:
     """What lies there in a value of JSON; None for nothing."""
     for key in path:
-        if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+        if isinstance(value, list) and key.isdecimal() and len(key) < 10 and int(key) < len(value):
             value = value[int(key)]
         elif isinstance(value, dict):
             value = value.get(key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from pathlib import Path
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.collectors.commands import traces
 from fusescope.collectors.commands.printed import TimeReading, time_reading
-from fusescope.collectors.commands.private import without_private
+from fusescope.collectors.commands.private import Secrets
 from fusescope.collectors.commands.variation import (
     CommandVariant,
     environment_choices,
@@ -21,16 +22,19 @@ from fusescope.collectors.commands.variation import (
 )
 
 SHELL = "/bin/sh"
+_ASSIGNED = re.compile(r"\w+=")  # before the program, for a shell
 
 
 @dataclass(frozen=True)
 class CommandPlan:
     """A recording of a command with everything found that it names: `words` are those of the
     command, `name` is what it is called, and `profiling` what is set in the runs that are
-    profiled, beside `profiling_words`; both empty where every run is."""
+    profiled, beside `profiling_words`; both empty where every run is. `secrets` hides those that
+    were given."""
 
     name: str
     words: tuple[str, ...]
+    secrets: Secrets
     variants: tuple[CommandVariant, ...]
     baseline: str
     reading: TimeReading
@@ -49,8 +53,8 @@ class CommandPlan:
 
     @property
     def sha256(self) -> str:
-        """Of the command, and of the files of this folder that it names."""
-        digest = hashlib.sha256(shlex.join(self.words).encode())
+        """Of the command without secrets, and of the files of this folder that it names."""
+        digest = hashlib.sha256(shlex.join(self.secrets.words(self.words)).encode())
         for word in self.words:
             path = Path(word)
             if len(word) < 4096 and "\0" not in word and path.suffix and path.is_file():
@@ -90,14 +94,29 @@ class CommandRecording:
     run_timeout: float = 3600.0
     typed: str = ""
 
-    def plan(self) -> CommandPlan:
-        """What is certain before anything runs. Raises FuseScopeError for what cannot be done."""
+    @property
+    def secrets(self) -> Secrets:
+        """Those that the user gave, wherever they stand."""
+        made = Secrets()
+        for line in (self.command, self.profile_arguments):
+            made.line(line)
+        for setting in (*self.environment, *self.arguments, *self.profile_environment):
+            made.setting(setting)
+        return made
+
+    def plan(self, secrets: Secrets | None = None) -> CommandPlan:
+        """What is certain before anything runs; `secrets` are those that nobody may see. Raises
+        FuseScopeError for what cannot be done."""
+        secrets = secrets or self.secrets
         words = split_command(self.command)
-        name = _name(words)
+        name = _name(secrets.words(words))
         if self.shell:
             words = (SHELL, "-c", f'{self.command} "$@"', SHELL)
         found = variants_of(self.environment, self.arguments, self.names)
         names = [one.name for one in found]
+        for number, one in enumerate(names, start=1):
+            if secrets.hidden(one) != one:
+                raise FuseScopeError("command_name_secret", number=number)
         if self.baseline is not None and self.baseline not in names:
             raise FuseScopeError(
                 "baseline_not_recorded", baseline=self.baseline[:60], variants=", ".join(names)
@@ -107,6 +126,7 @@ class CommandRecording:
         return CommandPlan(
             name=name,
             words=words,
+            secrets=secrets,
             variants=found,
             baseline=self.baseline or names[0],
             reading=time_reading(self.time, self.unit),
@@ -134,12 +154,10 @@ class CommandRecording:
                 raise FuseScopeError("number_too_small", option=option, given=f"{amount:g}")
 
 
-def recorded_value(variable: str, value: str | None) -> str:
+def recorded_value(secrets: Secrets, variable: str, value: str | None) -> str:
     """Return what a file says of a variable: its value, nothing of a secret, '' where it is not
     set."""
-    if value is None:
-        return ""
-    return without_private(f"{variable}={value}", is_setting=True).partition("=")[2]
+    return "" if value is None else secrets.setting(f"{variable}={value}").partition("=")[2]
 
 
 def _settings(texts: tuple[str, ...]) -> dict[str, str | None]:
@@ -155,7 +173,8 @@ def _settings(texts: tuple[str, ...]) -> dict[str, str | None]:
 
 def _name(words: tuple[str, ...]) -> str:
     """What a command is called: its script or module, else its program."""
-    program, *arguments = words
+    own = [word for word in words if not _ASSIGNED.match(word)]
+    program, *arguments = own or ["command"]
     for before, word in zip((program, *arguments), arguments, strict=False):
         if before == "-m":
             return word[:60]

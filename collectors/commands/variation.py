@@ -10,6 +10,7 @@ from itertools import product
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.text import shown
+from fusescope.collectors.commands.private import hides_values
 
 MAX_VARIANTS = 16
 MAX_NAME_CHARS = 60
@@ -71,9 +72,12 @@ def environment_choices(text: str) -> tuple[_Choice, ...]:
         raise FuseScopeError(
             "option_malformed", option="--env", given=shown(text, 60), form="NAME=VALUE,VALUE"
         )
+    hides = hides_values(text)
     return tuple(
-        _Choice(f"{name}={value}" if value else f"no {name}", name, value or None)
-        for value in _values(values)
+        _Choice(
+            _named(name, f"{name}={value}" if value else "", number, hides), name, value or None
+        )
+        for number, value in enumerate(_values(values), start=1)
     )
 
 
@@ -94,8 +98,10 @@ def argument_choices(text: str) -> tuple[_Choice, ...]:
         raise FuseScopeError(
             "option_malformed", option="--arg", given=shown(text, 60), form="--name=VALUE,VALUE"
         )
+    hides = hides_values(text)
     return tuple(
-        _Choice(" ".join(words) if words else f"no {name}", words=words) for words in alternatives
+        _Choice(_named(name, " ".join(words), number, hides), words=words)
+        for number, words in enumerate(alternatives, start=1)
     )
 
 
@@ -106,6 +112,13 @@ def split_command(text: str) -> tuple[str, ...]:
     if not words:
         raise FuseScopeError("command_empty")
     return words
+
+
+def _named(option: str, value: str, number: int, hides: bool) -> str:
+    """The name of a value of an option: its place among the others where it is a secret."""
+    if not value:
+        return f"no {option}"
+    return f"{option} #{number}" if hides else value
 
 
 def _variant(name: str, combination: Sequence[_Choice]) -> CommandVariant:

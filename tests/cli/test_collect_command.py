@@ -6,10 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.app.cli.recording.command import typed_command
+from fusescope.app.cli.recording.own_command import OF_BOTH, OF_COMMANDS
 from tests.command_line import app
 from tests.own_commands import script_in
 
@@ -35,6 +37,12 @@ def invoke(*arguments: str) -> str:
         (("--command", "x", "--runtime", "torch"), "--runtime belongs to a model"),
         (("--command", "x", "--batch", "4"), "--batch belongs to a model"),
         (("--command", "x", "--memory-limit", "4"), "--memory-limit belongs to a model"),
+        (("--command", "x", "--dtype", "bfloat16"), "--dtype belongs to a model"),
+        (("--command", "x", "--device", "cpu"), "--device belongs to a model"),  # as without it
+        (("--command", "x", "--no-tf32"), "--tf32 belongs to a model"),
+        (("--command", "x", "--flush-l2"), "--flush-l2 belongs to a model"),
+        (("--command", "x", "--runtime", "onnxruntime"), "--runtime belongs to a model"),
+        (("mul_add", "--names", ""), "--names belongs to --command"),
         (("--command", "no-such-program"), "There is no program 'no-such-program'"),
         (("--command", ""), "The command is empty"),
         (("--command", "x", "--names", "a,b"), "--names has 2 names for 1 variants"),
@@ -42,6 +50,16 @@ def invoke(*arguments: str) -> str:
 )
 def test_options_that_do_not_go_together(arguments: tuple[str, ...], expected: str) -> None:
     assert expected in invoke("collect", *arguments)
+
+
+def test_every_option_belongs_to_models_to_commands_or_to_both() -> None:
+    """One that is new belongs to models until it is listed."""
+    options = {one.opts[0] for one in get_command(app).commands["collect"].params}
+    assert (OF_BOTH | OF_COMMANDS) <= options and not OF_BOTH & OF_COMMANDS
+    for option in sorted(options - OF_BOTH - OF_COMMANDS - {"model", "--help"}):
+        takes = option not in ("--ablate", "--spin", "--tf32", "--flush-l2")
+        said = invoke("collect", "--command", "x", option, *(["1"] if takes else []))
+        assert f"{option} belongs to a model" in said and "--arg" in said
 
 
 def test_a_recording_is_compared_judged_reported_and_inspected(
@@ -82,6 +100,9 @@ def test_the_command_in_the_file_has_neither_folders_nor_secrets() -> None:
         "--unit", "tok/s", "--trace", "a/*.json",
     ]  # fmt: skip
     kept = typed_command(typed)
+    again = typed_command(["collect", *typed[3:], "--arg", "--token X1Y,Z1Y", "--names=X1Y,b",
+                           "--profile-arg=--password p4ss"])  # fmt: skip
+    assert not [one for one in ("X1Y", "Z1Y", "p4ss", "s3cret") if one in again]
     assert "ann" not in kept and "k3y" not in kept and "s3cret" not in kept
     assert "python b.py" in kept and "'{value} tok/s'" in kept and "CACHE=c,d" in kept
     assert "--unit tok/s" in kept and "'a/*.json'" in kept and "HF_TOKEN=" in kept

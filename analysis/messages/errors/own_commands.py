@@ -17,6 +17,7 @@ OwnCommandsError = Literal[
     "command_groups",
     "command_name_impossible",
     "command_name_long",
+    "command_name_secret",
     "command_names_alike",
     "command_names_other",
     "command_no_trace",
@@ -25,6 +26,7 @@ OwnCommandsError = Literal[
     "command_not_started",
     "command_profile_values",
     "command_quotes_open",
+    "command_time_elsewhere",
     "command_time_form",
     "command_time_impossible",
     "command_time_not_printed",
@@ -73,6 +75,10 @@ OWN_COMMANDS: Mapping[OwnCommandsError, ErrorText] = {
         Message("'{name:name}' is too long for the name of a variant"),
         Message("Give names of at most {limit:count} characters with --names."),
     ),
+    "command_name_secret": ErrorText(
+        Message("The name of variant {number:count} has the value of a secret in it"),
+        Message("Give other names with --names: they stand in the file, values of secrets do not."),
+    ),
     "command_names_alike": ErrorText(
         Message("Two variants have the same name, up to capital letters"),
         Message("Leave the value out that is given twice, or give other names with --names."),
@@ -110,6 +116,13 @@ OWN_COMMANDS: Mapping[OwnCommandsError, ErrorText] = {
     "command_quotes_open": ErrorText(
         Message("{option} '{given:name}' has a quote that is not closed"),
         Message("Close it, or put a backslash in front of it."),
+    ),
+    "command_time_elsewhere": ErrorText(
+        Message("'{time:name}' leads out of the folder of a run"),
+        Message(
+            "Have each run write the file into the folder that the variable {variable:name} names: "
+            "elsewhere one of an earlier run could be read."
+        ),
     ),
     "command_time_form": ErrorText(
         Message("'{time:name}' does not say where the time stands"),
@@ -172,6 +185,9 @@ OWN_COMMANDS: Mapping[OwnCommandsError, ErrorText] = {
     ),
     "option_of_models": ErrorText(
         Message("{option} belongs to a model, and a command has none"),
-        Message("Leave it out, or give it to the command itself."),
+        Message(
+            "Leave it out, or give the command an option or variable of its own for it: in "
+            "--command, or with --arg or --env where variants differ in it."
+        ),
     ),
 }

@@ -14,19 +14,24 @@ _OF_VARIANTS = ("--variants", "--base", "--baseline", "--head", "--candidate")
 
 
 def typed_command(arguments: Sequence[str] | None = None) -> str:
-    """Return the command as it was typed, with the last part of each path in place of it."""
-    from fusescope.collectors.commands.private import without_private  # not for every verb
+    """Return the command as it was typed, with the last part of each path in place of it, and
+    without values of secrets."""
+    from fusescope.collectors.commands.private import Secrets  # not for every verb
 
     words = sys.argv[1:] if arguments is None else arguments
-    kept = []
+    kept, secrets = [], Secrets()
+
+    def of_command(option: str, value: str) -> str:
+        return secrets.setting(value) if option in _SETTINGS else secrets.line(value)
+
     for before, argument in zip(["", *words], words, strict=False):
         option, equals, value = argument.partition("=")
         if before in _WHOLE or (equals and option in _WHOLE):
             kept.append(argument)  # a '/' in there belongs to the name of a tensor, or to a rate
         elif before in _LINES or before in _SETTINGS:
-            kept.append(without_private(argument, is_setting=before in _SETTINGS))
+            kept.append(of_command(before, argument))
         elif equals and (option in _LINES or option in _SETTINGS):
-            kept.append(f"{option}={without_private(value, is_setting=option in _SETTINGS)}")
+            kept.append(f"{option}={of_command(option, value)}")
         elif before in _OF_VARIANTS:
             kept.append(_variants(argument))
         elif option in _OF_VARIANTS and equals:
@@ -35,7 +40,7 @@ def typed_command(arguments: Sequence[str] | None = None) -> str:
             kept.append(f"{option}={_last_part(value)}")
         else:
             kept.append(_last_part(argument))
-    return shlex.join(["fusescope", *kept])
+    return shlex.join(["fusescope", *secrets.words(kept)])
 
 
 def _variants(listed: str) -> str:

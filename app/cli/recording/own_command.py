@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import typer
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.app.cli import interruption
 from fusescope.app.cli.recording import run as recording_run
 from fusescope.app.cli.recording.command import typed_command
 
+OF_COMMANDS = {
+    "--env", "--arg", "--names", "--trace", "--time", "--unit", "--profile-env", "--profile-arg",
+    "--shell",
+}  # fmt: skip
+OF_BOTH = {
+    "--command", "--baseline", "--blocks", "--rounds", "--seconds", "--seed", "--timeout", "--out",
+    "--progress-json",
+}  # fmt: skip
 
-def check_options(
-    is_command: bool, of_models: Mapping[str, bool], of_commands: Mapping[str, bool]
-) -> None:
-    """Raises FuseScopeError for an option, by name, that was given and belongs to the other kind of
-    recording."""
-    for option, given in (of_models if is_command else of_commands).items():
-        if given and is_command:
+
+def check_options(context: typer.Context) -> None:
+    """Raises FuseScopeError for an option that was given and belongs to the other kind of
+    recording: every one that is not listed here belongs to models."""
+    given = [
+        one.opts[0]
+        for one in context.command.params
+        if one.opts[0].startswith("-") and _is_typed(context, one.name or "")
+    ]
+    is_command = "--command" in given
+    for option in given:
+        if option in OF_BOTH:
+            continue
+        if option not in OF_COMMANDS and is_command:
             raise FuseScopeError("option_of_models", option=option)
-        if given:
+        if option in OF_COMMANDS and not is_command:
             raise FuseScopeError("option_of_commands", option=option)
+
+
+def _is_typed(context: typer.Context, parameter: str) -> bool:
+    """Return whether it stands on the command line, also with the value that it has without."""
+    source = context.get_parameter_source(parameter)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def run(*, run_timeout: float | None, progress_json: bool, **options: Any) -> Path:

@@ -28,6 +28,10 @@ NOWHERE = Path("/nowhere")
         ("speed {value}", "fps", "\x1b[1mspeed\x1b[0m 25", [25.0], "fps"),
         ("json:mean.latency_ms", "", 'log\n{"mean": {"latency_ms": 7}}\n', [7.0], "ms"),
         ("json:runs.1.s", "s", '{"runs": [{"s": 1}, {"s": [2, 3]}]}', [2.0, 3.0], "s"),
+        ("re:(a )?ms", "ms", "ms", [], "ms"),  # a group that takes no part in it
+        ("re:t=(\\d+)?;", "ms", "t=; t=7;", [7.0], "ms"),
+        ("re:(?!(x))t", "ms", "t", [], "ms"),
+        ("json:t." + "9" * 5000, "ms", '{"t": [1]}', [], "ms"),
         ("json:t", "ms", json.dumps({"t": 5, "u": 1}, indent=2), [5.0], "ms"),
     ],
 )
@@ -102,6 +106,11 @@ def test_more_of_a_rate_is_less_time(rate: float) -> None:
         ("{value} and {value}", "", "command_time_form"),
         ("re:(", "ms", "command_expression"),
         ("re:(a)(b)", "ms", "command_groups"),
+        ("re:ab", "ms", "command_groups"),
+        ("re:(?P<n>a", "ms", "command_expression"),
+        ("re:(a){99999999999}", "ms", "command_expression"),
+        ("json:/tmp/x.json:a", "ms", "command_time_elsewhere"),
+        ("json:../x.json:a", "ms", "command_time_elsewhere"),
         ("json:a..b", "ms", "command_time_form"),
         ("loss {value}", "", "command_unit_missing"),
         ("loss {value}", "GB", "command_unit_unknown"),

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fusescope.analysis.errors import FuseScopeError
-from fusescope.collectors.commands.private import without_private
 from fusescope.collectors.commands.variation import MAX_VARIANTS, split_command, variants_of
 
 
@@ -107,20 +106,20 @@ def test_a_command_is_split_as_a_shell_would_and_no_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "is_setting", "kept"),
+    ("environment", "argument", "names"),
     [
-        (
-            "/opt/venv/bin/python /home/ann/bench.py --out=/tmp/ann/x",
-            False,
-            "python bench.py --out=x",
-        ),
-        ("vllm serve meta/llama --api-key s3cret", False, "vllm serve meta/llama --api-key '…'"),
-        ("python ~/b.py ../c.py ./d.py", False, "python b.py c.py d.py"),
-        ("HF_TOKEN=abc,def", True, "HF_TOKEN=…"),
-        ("CACHE=/home/ann/a,/home/ann/b", True, "CACHE=a,b"),
-        ("RATE=3/4", True, "RATE=3/4"),
-        ("python 'open", False, "…"),
+        ("HF_TOKEN=abc,def", "", ["HF_TOKEN #1", "HF_TOKEN #2"]),
+        ("HF_TOKEN=abc,", "", ["HF_TOKEN #1", "no HF_TOKEN"]),
+        ("", "--api-key=abc,def", ["--api-key #1", "--api-key #2"]),
+        ("", "--token abc,--token def", ["--token #1", "--token #2"]),
+        ("", "--token abc,def", ["--token #1", "--token #2"]),
+        ("", "--max-tokens=64,128", ["--max-tokens=64", "--max-tokens=128"]),
+        ("", "--tokenizer=a,b", ["--tokenizer=a", "--tokenizer=b"]),
+        ("USE_TOKEN=0,1", "", ["USE_TOKEN=0", "USE_TOKEN=1"]),
     ],
 )
-def test_a_file_holds_neither_folders_nor_secrets(text: str, is_setting: bool, kept: str) -> None:
-    assert without_private(text, is_setting=is_setting) == kept
+def test_a_name_that_is_made_of_values_has_none_of_a_secret(
+    environment: str, argument: str, names: list[str]
+) -> None:
+    found = variants_of((environment,) if environment else (), (argument,) if argument else (), ())
+    assert [one.name for one in found] == names
