@@ -22,7 +22,8 @@ from fusescope.analysis.compare.explanation.explanation import (
 from fusescope.analysis.compare.explanation.operators_of_both import OperatorsOfBoth
 from fusescope.analysis.compare.explanation.pieces import Pieces, all_positions, pieces_of
 from fusescope.analysis.compare.explanation.sides import ExplainedSide
-from fusescope.analysis.compare.joining.agreement import factor, sizes
+from fusescope.analysis.compare.joining.agreement import factor, has_more_inputs, sizes
+from fusescope.analysis.operators.classes import is_heavy
 
 _RENAMED = 0.05  # of the time, by which the kernels of two sides that are the same may differ
 _BATCH = 8  # times as many samples, beyond which one size stands for something else
@@ -265,7 +266,8 @@ def _do_other_work(
     sides: tuple[ExplainedSide, ExplainedSide], before: np.ndarray, after: np.ndarray
 ) -> np.ndarray:
     """Return for each pair of positions whether their tensors are others, not only of another
-    batch, and their times not near one another."""
+    batch, and their times not near one another. A product that also adds a bias, as one that is
+    fused does, multiplies the same tensors."""
     inputs = [side.trace.texts("inputs") for side in sides]
     known: dict[tuple[int, int], bool] = {}
     apart = np.zeros(len(before), dtype=bool)
@@ -276,7 +278,11 @@ def _do_other_work(
         )
         if key not in known:
             one, other = inputs[0][key[0]], inputs[1][key[1]]
-            known[key] = sizes(one) != sizes(other) and not _is_another_batch(one, other)
+            is_other = sizes(one) != sizes(other) and not _is_another_batch(one, other)
+            multiply = all(
+                is_heavy(side.kernels[at].op_class) for side, at in zip(sides, key, strict=True)
+            )
+            known[key] = is_other and not (multiply and has_more_inputs(one, other))
         apart[place] = known[key] and not _are_near(sides, first, second)
     return apart
 

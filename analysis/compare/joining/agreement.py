@@ -65,6 +65,15 @@ def factor(before: str, after: str) -> float | None:
 
 
 @lru_cache(maxsize=65536)
+def has_more_inputs(before: str, after: str) -> bool:
+    """Return whether one of two operators has all inputs of the other one in their order, two at
+    least, and more behind them: a bias, a sum that fusion moved into it, the tensor that it writes
+    into."""
+    shorter, longer = sorted(map(parse_shapes, (before, after)), key=len)
+    return 2 <= len(shorter) < len(longer) and longer[: len(shorter)] == shorter
+
+
+@lru_cache(maxsize=65536)
 def shapes_contradict(before: str, after: str, op_class: str) -> bool:
     """Whether the input shapes of two operators of one name say that they are two operators.
 

@@ -425,6 +425,28 @@ def test_a_kernel_that_a_compiler_made_of_two_under_the_operator_of_the_first_is
     assert (change.code, change.change_ns, change.repeats) == ("fused", -42_000, 6)
 
 
+def test_a_product_that_adds_the_bias_of_what_was_fused_into_it_is_the_same_product() -> None:
+    """Convolution, normalisation and activation, 120 + 8 + 7 us, became one convolution of 50: the
+    convolutions take 70 less, and kernels of 8 and 7 us are gone, six times."""
+    tensors = "float32[1,32,48,48]; float32[32,32,3,3]"
+    norm, relu = Kernel("norm", 8, "normalisation"), Kernel("relu", 7, "activation")
+    before = [
+        kernel
+        for at in range(6)
+        for kernel in (Kernel(f"Conv_{at}", 120, "convolution", inputs=tensors), norm, relu)
+    ]
+    fused = [
+        Kernel(f"y{at}_nchwc", 50, "convolution", inputs=f"{tensors}; float32[32]")
+        for at in range(6)
+    ]
+    found = said(steps_of([before] * 3), steps_of([fused] * 3))
+    assert [(change.code, change.change_ns, change.repeats) for change in found.changes] == [
+        ("operator", -6 * 70_000, 6),
+        ("removed", -6 * 8_000, 6),
+        ("removed", -6 * 7_000, 6),
+    ]
+
+
 @pytest.mark.parametrize("factor", [2, 4])
 def test_another_batch_is_said_with_what_as_much_work_takes(factor: int) -> None:
     step = tuple(replace(kernel, inputs="float16[8,1024]; float16[1024,64]") for kernel in STEP)
