@@ -38,7 +38,7 @@ from fusescope.analysis.experiment import (
     ModelFacts,
 )
 from fusescope.analysis.metrics.cache_use import compiled_nodes, subgraph_nodes, unsized_tensors
-from fusescope.analysis.metrics.small_ops import runs_nothing
+from fusescope.analysis.metrics.small_ops import runs_nothing, short_ops
 from fusescope.analysis.metrics.utilisation import MAX_UNKNOWN
 from fusescope.analysis.metrics.warmup import steady_runs
 from fusescope.analysis.text import clean_text
@@ -567,11 +567,12 @@ def _coverage(
     sides: tuple[Side, Side], figures: dict[str, Figure], operators: pd.DataFrame
 ) -> Iterator[Diagnostic]:
     for side, of in zip(("baseline", "candidate"), sides, strict=True):
-        per_run, mean = operators[f"per_run_ns_{side}"], operators[f"mean_ns_{side}"]
+        per_run = operators[f"per_run_ns_{side}"]
         total = float(per_run.sum())
         if not total:
             continue
-        biased = float(per_run[mean < BIASED_BELOW_NS].sum()) / total
+        # Of single executions: rows of operators are others beside another file.
+        biased = short_ops(of.trace, BIASED_BELOW_NS).time or 0.0
         if biased > MUCH_BIAS and not of.times_kernels:
             yield _note("warning", "biased_rows", side=side, share=biased)
         unknown = float(per_run[operators["op_class"] == "unknown"].sum()) / total

@@ -542,7 +542,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     ),
     "biased_rows": told(
         Message(
-            "{share:percent} of operator time is in operators under 20 µs, where the profiler's "
+            "{share:percent} of operator time is in executions under 20 µs, where the profiler's "
             "own cost is a large part."
         )
     ),
