@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.side import Side
 from fusescope.analysis.doctor import examine
+from fusescope.analysis.experiment import Experiment
 from fusescope.analysis.messages import paragraph, say
+from fusescope.analysis.trace import Trace
 from fusescope.analysis.wording import doctor as words
 
 
@@ -27,13 +29,33 @@ class FileFacts:
 
 
 def file_facts(comparison: Comparison) -> tuple[FileFacts, ...]:
-    """What the doctor says of each file, the baseline's first; one where both are the same."""
-    return facts_of((comparison.baseline, comparison.candidate))
+    """Return what the doctor says of each file as it was read, the baseline's first; one where both
+    are the same."""
+    return _facts(files_of(comparison))
 
 
 def facts_of(sides: Iterable[Side]) -> tuple[FileFacts, ...]:
     """Return what the doctor says of the file of each side, once for sides of one file."""
-    files = {side.experiment or side.trace: side for side in sides}
+    return _facts({side.experiment or side.trace: side for side in sides})
+
+
+def files_of(comparison: Comparison) -> dict[Trace | Experiment, Side]:
+    """Return the files of a comparison as they were read, with their sides, one where both are the
+    same. The notes are those of the comparison, which knows more names of kernels; what it takes
+    from the other file to compare operators is in neither."""
+    files: dict[Trace | Experiment, Side] = {}
+    for given, compared in zip(
+        comparison.given, (comparison.baseline, comparison.candidate), strict=True
+    ):
+        files.setdefault(given.experiment or given.trace, compared)
+    return {
+        file if isinstance(file, Experiment)
+        else replace(file, diagnostics=side.trace.diagnostics): side
+        for file, side in files.items()
+    }  # fmt: skip
+
+
+def _facts(files: Mapping[Trace | Experiment, Side]) -> tuple[FileFacts, ...]:
     facts = []
     for file, side in files.items():
         found = examine(file)

@@ -7,6 +7,7 @@ import streamlit as st
 from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.experiment import Experiment
 from fusescope.analysis.messages import say
+from fusescope.analysis.report.doctor import files_of
 from fusescope.analysis.trace import Trace
 from fusescope.analysis.wording import doctor as words
 from fusescope.app.language import spoken
@@ -62,10 +63,9 @@ def _one(file: Opened) -> None:
 
 
 def show_both(comparison: Comparison) -> None:
-    """Draw what each file of a comparison says, side by side."""
+    """Draw what each file of a comparison says as it was read, side by side."""
     st.caption(told(words.DOCTOR_HELP))
-    sides = (comparison.baseline, comparison.candidate)
-    files = {side.experiment or side.trace: side for side in sides}
+    files = files_of(comparison)
     for column, (file, side) in zip(
         st.columns(len(files), gap="medium"), files.items(), strict=True
     ):
