@@ -209,8 +209,9 @@ _BESIDE_FUSED = Message(
     "was fused, replaced, added or removed there is in no group here where nothing else joins it."
 )
 _BESIDE_PROVEN = Message(
-    "What changed, above, follows the order of the operators: one place there may hold several of "
-    "these groups, and operators of the framework that these groups count as kept."
+    "What changed, above, follows the order of the operators, so a place there is not always one of "
+    "these groups: it may hold several, a part of one, and operators of the framework of groups "
+    "that count as kept here."
 )
 _TYPICAL_RUN = Message("Change of the typical run: {change:signed_duration} = {terms}.")
 _MEAN: Mapping[RunWord, Message] = {

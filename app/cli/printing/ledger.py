@@ -66,6 +66,7 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
     else:
         console.print(clean_text(wording.fusion_sentence(comparison), 1000))
     notes = (
+        wording.beside_explanation(comparison),
         "".join(part.text for part in wording.slow_parts(comparison.ledger)),
         wording.no_shares_sentence(comparison.ledger),
         wording.coverage_sentence(comparison),
