@@ -50,15 +50,17 @@ def profiles(opened: Iterable[Opened]) -> list[Opened]:
 
 
 def groups(opened: Iterable[Opened]) -> list[str]:
-    """Ids of the sides of several files that the opened profiles make: those of one folder, and
-    of no folder those of one beginning of names, where they are two or more."""
-    found: dict[str, list[str]] = {}
+    """Return ids of the sides of several files that the opened profiles make: those of one folder,
+    and of no folder those of one beginning of names, where they are two or more. A file that is
+    opened twice, as a sample that was dropped, too, is one recording."""
+    files_by_key: dict[str, dict[str, str]] = {}
     for file in profiles(opened):
         folder = file.name.rpartition("/")[0]
         key = f"{folder}/" if folder else group_of(file.name)
         if key:
-            found.setdefault(key, []).append(file.id)
-    return [id_of(ids) for ids in found.values() if len(ids) >= _FEWEST]
+            content = (isinstance(file.value, Trace) and file.value.meta.sha256) or file.id
+            files_by_key.setdefault(key, {}).setdefault(content, file.id)
+    return [id_of([*ids.values()]) for ids in files_by_key.values() if len(ids) >= _FEWEST]
 
 
 def two_sides(files: Sequence[Opened]) -> tuple[list[Opened], list[Opened]] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -87,6 +88,17 @@ def test_the_pages_variants_and_trace_take_sides_of_several_files(start: Start) 
     other.run()
     assert is_clean(other) and "names something that is not here" not in said(other)
     assert headline(other).startswith("A run of unfused takes ")
+
+
+def test_one_recording_that_is_opened_twice_makes_no_side_of_several_files() -> None:
+    """As a sample that is dropped and then opened by its card."""
+    data = next(iter(BEFORE.values()))
+    other = next(iter(AFTER.values()))
+    [file] = opened(**{"eager__json": data})[0]
+    sample = replace(file, id="example:eager.json", name="eager.json")
+    assert sides.groups([file, sample]) == []
+    [second] = opened(**{"eager2__json": other})[0]
+    assert sides.groups([file, sample, second]) == [sides.id_of([file.id, second.id])]
 
 
 def test_files_are_ticked_into_a_and_b(start: Start) -> None:
