@@ -277,3 +277,16 @@ def test_an_operator_that_one_side_runs_more_often_is_on_both() -> None:
         for ns, executions in ((40, 8), (10, 1))
     ]
     assert _joined(*others) == []
+
+
+def test_operators_that_write_into_a_given_tensor_join_those_that_make_it() -> None:
+    """Two products of two sizes each, of which the candidate's have one tensor more."""
+    sizes = ["float32[4]; float32[8,4]", "float32[2]; float32[8,2]"]
+    before = [_kernel("aten::addmm", "matrix_product", 9, inputs=text) for text in sizes]
+    after = [
+        _kernel("aten::addmm", "matrix_product", 40 + at, inputs=f"{text}; float32[8,8]")
+        for at, text in enumerate(reversed(sizes))
+    ]
+    assert sorted(_joined(before, after)) == [(0, 1, "name"), (1, 0, "name")]
+    again = [*after, _kernel("aten::addmm", "matrix_product", 9, inputs=sizes[0])]
+    assert (0, 1, "name") not in _joined(before, again)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -71,6 +72,24 @@ def has_more_inputs(before: str, after: str) -> bool:
     into."""
     shorter, longer = sorted(map(parse_shapes, (before, after)), key=len)
     return 2 <= len(shorter) < len(longer) and longer[: len(shorter)] == shorter
+
+
+def without_out_tensors(own: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Return the input tensors of one side's operators, those that have one tensor more at their
+    end than those of the other side as these: compiled code hands PyTorch's operators the tensor
+    that they write into. None changes that the other side has as it is, whose shorter form its own
+    side has, too, or beside another one that would become the same."""
+    own_texts, other_texts = set(own), set(others)
+    shorter = {text: text.rpartition("; ")[0] for text in own_texts - other_texts}
+    becomes = {
+        text: short
+        for text, short in shorter.items()
+        if short in other_texts and short not in own_texts
+    }
+    sources = Counter(becomes.values())
+    return [
+        becomes[text] if text in becomes and sources[becomes[text]] == 1 else text for text in own
+    ]
 
 
 @lru_cache(maxsize=65536)

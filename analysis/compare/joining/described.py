@@ -8,7 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fusescope.analysis.compare.joining.agreement import kinds, lasting_name, sizes
+from fusescope.analysis.compare.joining.agreement import (
+    kinds,
+    lasting_name,
+    sizes,
+    without_out_tensors,
+)
 from fusescope.analysis.metrics.breakdown import by_operator
 from fusescope.analysis.metrics.kernel_types import kernel_types
 from fusescope.analysis.trace import Trace
@@ -21,8 +26,9 @@ class Ran:
     """The operators of a side that ran: rows of `by_operator` in the order in which they first
     ran, and some of their columns as codes of texts, which both sides share; 0 is '' and null.
     `proven` is the baseline's name as `counterparts` gives it, `origin` that or the own one without
-    the numbers of a compilation, `sizes` the inputs without types, `function` that of a kernel,
-    `executions` those of a run."""
+    the numbers of a compilation, `sizes` the inputs without types, `shorter_inputs` those
+    without a tensor that is written into, `function` that of a kernel, `executions` those of a
+    run."""
 
     table: pd.DataFrame
     codes: Mapping[str, np.ndarray]
@@ -63,6 +69,9 @@ def both_ran(baseline: Trace, candidate: Trace, counterparts: Mapping[str, str])
             add("function", cells, [list(kernel_types(trace)) for trace in traces])
         if column == "inputs":
             add("sizes", cells, [[*map(sizes, of)] for of in texts])
+            one, other = texts
+            shorter = [without_out_tensors(one, other), without_out_tensors(other, one)]
+            add("shorter_inputs", cells, shorter)
     every = [
         np.array(kinds(trace), dtype=object)[ran] for trace, ran in zip(traces, rows, strict=True)
     ]

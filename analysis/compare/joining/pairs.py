@@ -60,7 +60,8 @@ def paired_operators(
 
     1. name, launcher, inputs and outputs; where no shapes are there, as many of them on both sides;
     2. name, inputs and outputs, of which either side has one;
-    3. name and sizes, as many on both sides;
+    3. name and inputs but for a tensor that is written into, then name and sizes, as many on both
+       sides;
     4. name and sizes but for one factor, where more operators differ by it than are the same;
     5. name alone, as many on both sides, where neither shapes nor launchers contradict;
     6. type, inputs, outputs, and the function where they are kernels; inputs alone where neither
@@ -128,6 +129,8 @@ class _Search:
             lone=True,
             stands=_always,
         )
+        shorter = ["origin", "kind", "shorter_inputs"]
+        self._join("name", shorter, _both(named, told), even=True, stands=_always)
         lone = self._is_only_one(["origin", "kind"])
         self._join("name", ["origin", "kind", "sizes"], _both(named, told), even=True, stands=lone)
         self._join(

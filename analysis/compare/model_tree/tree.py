@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from fusescope.analysis.compare.graphs.names_by_order import count_by_order
-from fusescope.analysis.compare.model_tree.out_tensors import without_out_tensors
+from fusescope.analysis.compare.joining.agreement import without_out_tensors
 from fusescope.analysis.compare.model_tree.paths import (
     BACKWARD,
     NO_SHAPES,
@@ -189,8 +189,11 @@ def tree_of_one(located: Located, units: Units, levels: Levels) -> ModelTree:
 def _whole(sides: Sequence[tuple[Located, Units]], levels: Levels) -> _Part:
     """Return the calls of the units of all sides, by their place."""
     whole = _Part()
-    steps = without_out_tensors([operator_steps(side.trace, levels) for side, _ in sides])
-    for number, ((side, units), below) in enumerate(zip(sides, steps, strict=True)):
+    inputs = [side.trace.texts("inputs") for side, _ in sides]
+    for number, (side, units) in enumerate(sides):
+        # Without what is written into, an operator has the same shapes on both sides.
+        shapes = without_out_tensors(inputs[number], inputs[-1 - number])
+        below = operator_steps(side.trace, levels, shapes)
         _add(whole, number, side, units.unit_of != OUTSIDE, levels, below)
     whole.add_up()
     return whole

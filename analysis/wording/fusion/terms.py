@@ -209,8 +209,8 @@ _BESIDE_FUSED = Message(
     "was fused, replaced, added or removed there is in no group here where nothing else joins it."
 )
 _BESIDE_PROVEN = Message(
-    "What changed, above, follows the order of the operators, so a place there is not always one of "
-    "these groups: it may hold several, a part of one, and operators of the framework of groups "
+    "What changed, above, follows the order of the operators, so a place there is not always one "
+    "of these groups: it may hold several, a part of one, and operators of the framework of groups "
     "that count as kept here."
 )
 _TYPICAL_RUN = Message("Change of the typical run: {change:signed_duration} = {terms}.")

@@ -94,10 +94,10 @@ def test_one_recording_that_is_opened_twice_makes_no_side_of_several_files() -> 
     """As a sample that is dropped and then opened by its card."""
     data = next(iter(BEFORE.values()))
     other = next(iter(AFTER.values()))
-    [file] = opened(**{"eager__json": data})[0]
+    [file] = opened(eager__json=data)[0]
     sample = replace(file, id="example:eager.json", name="eager.json")
     assert sides.groups([file, sample]) == []
-    [second] = opened(**{"eager2__json": other})[0]
+    [second] = opened(eager2__json=other)[0]
     assert sides.groups([file, sample, second]) == [sides.id_of([file.id, second.id])]
 
 

@@ -435,7 +435,7 @@ def test_an_operator_that_runs_in_place_keeps_its_name() -> None:
         operators_frame(operator=[0, 1], name=names, op_type=names),
         calls_frame(operator=[0, 1], run=[0, 0], dur_ns=[1, 1]),
     )
-    steps = operator_steps(trace, Levels("", False, False, False))
+    steps = operator_steps(trace, Levels("", False, False, False), ["", ""])
     assert steps == [
         (("op_type", "aten::resize_"),),
         (("op_type", "aten::as_strided"),),
