@@ -28,6 +28,7 @@ LABELS: Mapping[Kind, Message] = {
     "busy": Message("busy"),
     "operator_sum": Message("sum of operators"),
 }
+_SUM_BUT_COMMUNICATION = Message("sum of operators but communication")
 _LATENCY = Message("{of}: the typical run, which the verdict compares and the waterfall adds up to")
 _LATENCY_OF_BLOCKS = Message(
     "{of}: the typical run, a lower quartile, which the verdict compares and the waterfall adds up "
@@ -74,8 +75,15 @@ _SUM: Mapping[tuple[bool, bool], Message] = {
 
 def total_label(total: Total, comparison: Comparison) -> str:
     """What to call a total: the time of a file that does not mark its runs is not a latency."""
+    if total.kind == "operator_sum" and _communicates(comparison):
+        return _SUM_BUT_COMMUNICATION.text()
     is_file = total.kind == "latency" and times_are_of_files(comparison)
     return str(FILE_TIME if is_file else LABELS[total.kind])
+
+
+def _communicates(comparison: Comparison) -> bool:
+    """Return True where an operator of either side is communication."""
+    return bool((comparison.op_classes["op_class"] == "communication").any())
 
 
 def total_of(comparison: Comparison) -> str:
@@ -103,8 +111,8 @@ def total_basis(total: Total, comparison: Comparison) -> str:
         return _PROFILED.text()
     if total.kind == "mean_profiled":
         return _MEAN_PROFILED.text()
-    communicates = bool((comparison.op_classes["op_class"] == "communication").any())
-    return (_BUSY if total.kind == "busy" else _SUM)[communicates, not are_files].text()
+    messages = _BUSY if total.kind == "busy" else _SUM
+    return messages[_communicates(comparison), not are_files].text()
 
 
 def totals_title(comparison: Comparison) -> str:

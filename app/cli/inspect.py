@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fusescope.analysis.messages import say
+from fusescope.analysis.messages import paragraph, say
 from fusescope.app.cli import memory, streams
 from fusescope.app.cli.limits import LimitOption
 
@@ -171,7 +171,7 @@ def _print_trace(console: Console, trace: Trace) -> None:
     console.print(_counts(facts))
     if caution := end_caution(trace):
         console.print(caution, style="yellow")
-    if not facts["by_type"]:
+    if not facts["by_type"] and not facts["communication"]:
         return
     steady = steady_runs(trace)
     if set_aside := steady.marked + steady.slow:
@@ -200,8 +200,9 @@ def _print_trace(console: Console, trace: Trace) -> None:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("OP Type"))
     shown = facts["by_type"][:20]
-    totals = units.column_of(row["total_ns"] for row in shown)
-    each = units.column_of(row["per_run_ns"] for row in shown)
+    told = [*shown, *_communication(facts)]
+    totals = units.column_of(row["total_ns"] for row in told)
+    each = units.column_of(row["per_run_ns"] for row in told)
     columns = [say("Count"), head_with_unit(say("Total"), totals.unit), say("Ratio")]
     if facts["fields"]["runs"]:
         columns.insert(2, head_with_unit(say("Per run"), each.unit))
@@ -209,13 +210,14 @@ def _print_trace(console: Console, trace: Trace) -> None:
         table.add_column(column, justify="right")
     total = facts["total_kernel_ns"] or 1
     shares = units.shares_of_whole([row["total_ns"] / total for row in facts["by_type"]])
-    for row, share in zip(shown, shares, strict=False):
+    ratios = [*map(units.percent, shares[: len(shown)]), units.MISSING]
+    for row, ratio in zip(told, ratios, strict=False):
         table.add_row(
             row["op_type"] or say("unknown"),
             units.count(row["count"]),
             totals.number(row["total_ns"]),
             *([each.number(row["per_run_ns"])] if facts["fields"]["runs"] else []),
-            units.percent(share),
+            ratio,
         )
     console.print(table)
     if len(facts["by_type"]) > 20:
@@ -228,12 +230,34 @@ def _print_trace(console: Console, trace: Trace) -> None:
         )
 
 
+def _communication(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the row of communication, which has no ratio; none where there is none."""
+    talking = facts["communication"]
+    return [{"op_type": say("communication"), **talking}] if talking else []
+
+
 def _counts(facts: Mapping[str, Any]) -> str:
+    """Return how many executions there are and how long all of them take, communication told apart:
+    '7 rows, 156 µs in operators. Of this 88.0 µs in 1 execution is communication, …'"""
+    text = _whole(facts)
+    if not facts["communication"]:
+        return text
+    return paragraph(
+        text,
+        say(
+            "Of this {time:duration} in {n:executions} is communication, which ratios leave out.",
+            time=facts["communication_ns"],
+            n=facts["communication"]["count"],
+        ),
+    )
+
+
+def _whole(facts: Mapping[str, Any]) -> str:
     counts = {
         "runs": facts["runs"],
         "profiled": facts["profiled_runs"],
         "rows": facts["rows"],
-        "time": facts["total_kernel_ns"],
+        "time": facts["total_kernel_ns"] + facts["communication_ns"],
     }
     has = facts["fields"]
     if has["runs"] and not has["samples"] and facts["profiled_runs"] < facts["runs"]:

@@ -10,11 +10,16 @@ import pytest
 from typer.testing import CliRunner
 
 from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers.reader import Reader
+from fusescope.analysis.report.exports.inspection import inspection
 from fusescope.app.cli.compare import compare
 from fusescope.app.cli.inspect import inspect
 from fusescope.app.sources import places
+from tests import miniatures
 from tests.command_line import app
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
+
+FORMATS = Path(__file__).resolve().parents[2] / "sample_traces" / "formats"
 
 
 @pytest.fixture(autouse=True)
@@ -70,8 +75,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(
 def test_a_file_without_runs_has_no_figures_per_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sample = Path(__file__).resolve().parents[2] / "sample_traces" / "formats" / "rocprof_stats"
-    path = next(sample.glob("*.csv"))
+    path = next((FORMATS / "rocprof_stats").glob("*.csv"))
     inspect(path)
     out = capsys.readouterr().out
     assert "Per run" not in out
@@ -91,6 +95,41 @@ def test_a_file_without_runs_has_no_figures_per_run(
         "Not known: runs per second, idle share and idle time. Reason: the file does not mark its "
         "runs." in out
     )
+
+
+def test_counts_and_times_are_of_the_same_executions(capsys: pytest.CaptureFixture[str]) -> None:
+    """The trace runs seven: 42.75 + 6.125 + 9.5 + 5.375 + 2.5 + 1.25 us = 67.5 us, and 88 us of a
+    collective."""
+    sample = FORMATS / "kineto"
+    inspect(sample)
+    out = capsys.readouterr().out
+    told = " ".join(out.split())
+    assert (
+        "the whole file: 7 rows, 156 µs in operators. Of this 88.0 µs in 1 execution is "
+        "communication, which ratios leave out." in told
+    )
+    table = out[out.index("OP Type") : out.index("What the file says")]
+    rows = [line.replace(" %", "").split() for line in table.splitlines()[1:] if line]
+    assert sum(int(row[-4]) for row in rows) == 7
+    assert rows[-1] == ["communication", "1", "88.0", "44.00", "–"]  # in two runs
+    inspect(sample, json=True)
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["communication"] == {"count": 1, "total_ns": 88_000, "per_run_ns": 44_000}
+    assert facts["total_kernel_ns"] == 67_500
+
+
+@pytest.mark.parametrize("reader", miniatures.FORMATS, ids=lambda reader: str(reader.name))
+def test_types_and_communication_are_all_executions(reader: Reader) -> None:
+    trace = miniatures.only_trace(miniatures.files(reader))
+    facts = inspection(trace)
+    rows = [*facts["by_type"], *([facts["communication"]] if facts["communication"] else [])]
+    assert sum(row["count"] for row in rows) == trace.calls["n"].sum()
+    assert sum(row["total_ns"] for row in rows) == trace.calls["dur_ns"].sum()
+
+
+def test_a_file_without_communication_tells_none(capsys: pytest.CaptureFixture[str]) -> None:
+    inspect(FORMATS / "onnxruntime")
+    assert "communication" not in capsys.readouterr().out.partition("What the file says")[0]
 
 
 @pytest.mark.parametrize("verb", ["inspect", "compare"])

@@ -63,7 +63,8 @@ class ModelTree:
     `unit_name`, over which times are means;
     without `has_changes` the two sides do not compare, and where no change `stands_out` they differ
     by as much as their repetitions do. `by_order` counts the kernels of each side
-    whose operators and modules are known by their order alone.
+    whose operators and modules are known by their order alone. It `communicates` where times have
+    communication in them.
     """
 
     roots: tuple[Node, ...]
@@ -74,6 +75,7 @@ class ModelTree:
     by_order: tuple[int, int] = (0, 0)
     unit_name: str = ""
     stands_out: bool = True
+    communicates: bool = False
 
     def times_ns(self, node: Node) -> tuple[float, float]:
         """Return the time of a node per unit of work on both sides, in ns."""
@@ -158,7 +160,8 @@ def tree_of(
         steady_units(side.trace, mine)[0]
         for side, mine in zip((before, after), common, strict=True)
     ]
-    whole = _whole(((before, units[0]), (after, units[1])), levels)
+    sides = ((before, units[0]), (after, units[1]))
+    whole = _whole(sides, levels)
     counts = (units[0].count, units[1].count)
 
     def rank(node: Node) -> tuple[bool, float, float]:
@@ -169,7 +172,8 @@ def tree_of(
     roots = _largest(whole.nodes(rank), rank)
     by_order = (count_by_order(before.trace), count_by_order(after.trace))
     kind, name = units[0].kind, units[0].name
-    return ModelTree(roots, levels, kind, counts, has_changes, by_order, name, stands_out)
+    talks = any(_communicates(*side) for side in sides)
+    return ModelTree(roots, levels, kind, counts, has_changes, by_order, name, stands_out, talks)
 
 
 def tree_of_one(located: Located, units: Units, levels: Levels) -> ModelTree:
@@ -183,7 +187,17 @@ def tree_of_one(located: Located, units: Units, levels: Levels) -> ModelTree:
     roots = _largest(whole.nodes(rank), rank)
     counts, by_order = (units.count, units.count), (count_by_order(located.trace), 0)
     kind, name = units.kind, units.name
-    return ModelTree(roots, levels, kind, counts, False, by_order, name)
+    talks = _communicates(located, units)
+    return ModelTree(
+        roots, levels, kind, counts, False, by_order, unit_name=name, communicates=talks
+    )
+
+
+def _communicates(located: Located, units: Units) -> bool:
+    """Return True where communication is among the calls of these units."""
+    trace = located.trace
+    operators = trace.calls["operator"].to_numpy()[units.unit_of != OUTSIDE]
+    return bool(trace.operators["is_communication"].to_numpy(dtype=bool)[operators].any())
 
 
 def _whole(sides: Sequence[tuple[Located, Units]], levels: Levels) -> _Part:

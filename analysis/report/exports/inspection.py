@@ -29,6 +29,7 @@ def inspection(value: Trace | Experiment) -> dict[str, Any]:
 
     `total_kernel_ns` is the sum of `dur_ns` of every call but communication, warm-up included;
     `by_type` sums exactly to it; its `per_run_ns` leaves warm-up out, as a comparison does.
+    `communication` is the rest: with it the counts are those of all executions.
     """
     if isinstance(value, Experiment):
         record = value.record
@@ -102,6 +103,7 @@ def _trace(trace: Trace) -> dict[str, Any]:
         "rows": len(calls),
         "total_kernel_ns": int(compute["dur_ns"].sum()),
         "communication_ns": int(calls["dur_ns"][is_communication].sum()),
+        "communication": _communication(trace, calls[is_communication]),
         "by_type": _by_type(trace, compute),
         "fields": fields(trace),
         "diagnostics": diagnostics(trace.diagnostics),
@@ -127,9 +129,22 @@ def _early_end(trace: Trace, why: Diagnostic) -> dict[str, Any]:
         "rows": len(trace.calls),
         "total_kernel_ns": None,
         "communication_ns": None,
+        "communication": None,
         "by_type": [],
         "fields": fields(trace),
         "diagnostics": diagnostics(trace.diagnostics),
+    }
+
+
+def _communication(trace: Trace, talking: pd.DataFrame) -> dict[str, Any] | None:
+    """Return all communication as one row of the form of `by_type`; None where there is none."""
+    if talking.empty:
+        return None
+    steady_ns = talking["dur_ns"][talking.index.isin(steady_calls(trace).index)].sum()
+    return {
+        "count": int(talking["n"].sum()),
+        "total_ns": int(talking["dur_ns"].sum()),
+        "per_run_ns": float(steady_ns) / max(1, len(steady_runs(trace).runs)),
     }
 
 

@@ -88,11 +88,24 @@ _LONGEST_LAYER = Message(
 _ONE_CLASS = 0.9  # of a module's own time, from which on it is all of one class
 _SHOWN = 2  # modules of a path that are told, the innermost ones
 _MUCH = 0.1  # of the time, from which it is told that it runs in no module
-SHARES = Message("Shares are of the change of all operators together, {ns:signed_duration}.")
-_SHARES_OF_ONE = Message(
-    "Shares are of the time of all operators together, {ns:duration}, in which those that run at "
-    "the same time count in full."
-)
+# By whether communication is among the operators.
+SHARES: Mapping[bool, Message] = {
+    False: Message("Shares are of the change of all operators together, {ns:signed_duration}."),
+    True: Message(
+        "Shares are of the change of all operators together, communication included, "
+        "{ns:signed_duration}."
+    ),
+}
+_SHARES_OF_ONE: Mapping[bool, Message] = {
+    False: Message(
+        "Shares are of the time of all operators together, {ns:duration}, in which those that run "
+        "at the same time count in full."
+    ),
+    True: Message(
+        "Shares are of the time of all operators together, communication included, {ns:duration}, "
+        "in which those that run at the same time count in full."
+    ),
+}
 _BY_ORDER = (
     Message(
         "Of {n:count} kernel of the baseline, in a replayed graph, operator and module are known "
@@ -137,7 +150,7 @@ def _basis(tree: ModelTree) -> Message:
 
 def basis_with_shares(tree: ModelTree) -> str:
     """Return the same, and what shares are of where the tree has them."""
-    shares = SHARES.text(ns=tree.whole_change_ns) if tree.has_shares else ""
+    shares = SHARES[tree.communicates].text(ns=tree.whole_change_ns) if tree.has_shares else ""
     by_order = [
         message.text(n=count)
         for message, count in zip(_BY_ORDER, tree.by_order, strict=True)
@@ -151,7 +164,7 @@ def basis_of_one(tree: ModelTree) -> str:
     count = tree.by_order[0]
     return paragraph(
         _basis(tree).text(order=_TIMES_OF_ONE.text()),
-        _SHARES_OF_ONE.text(ns=tree.total_ns[0] / max(1, tree.unit_counts[0])),
+        _SHARES_OF_ONE[tree.communicates].text(ns=tree.total_ns[0] / max(1, tree.unit_counts[0])),
         _BY_ORDER_OF_ONE.text(n=count) if count else "",
     )
 

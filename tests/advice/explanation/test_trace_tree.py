@@ -12,12 +12,16 @@ from fusescope.analysis.advice import findings
 from fusescope.analysis.advice.explanation import explain_subject
 from fusescope.analysis.advice.explanation.model_tree import TracedTree, tree_of_trace
 from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.compare.runs.units import with_runs
+from fusescope.analysis.compare.side import side_of_trace
 from fusescope.analysis.messages import language
+from fusescope.analysis.readers import read_path
 from fusescope.analysis.report.model_tree.rows import TreeRow, trace_tree_rows
 from fusescope.analysis.report.one_trace.advice_json import advice_json
 from fusescope.analysis.trace import Trace
 from fusescope.analysis.wording.trees.model_tree import basis_of_one, costliest_said
 from fusescope.app.cli.printing.model_tree import print_trace_tree
+from tests import miniatures
 from tests.module_traces import Launch, model, trace_of
 from tests.step_traces import Kernel, steps_of
 
@@ -54,6 +58,17 @@ def test_the_tree_of_one_trace_adds_up_and_counts_modules() -> None:
     assert layer.change == "99.0 %"  # 492 of 497
     attention = rows["Attention › aten::bmm"]
     assert (attention.before, attention.after) == ("480.0", "60.0")  # of 8 executions
+
+
+def test_the_tree_says_whether_communication_is_among_its_operators() -> None:
+    """A run of the sample: 80 + 50 + 12 + 9 + 1.5 us, and 40 us of a collective."""
+    trace = read_path(miniatures.FOLDER / "nsys_db")
+    assert isinstance(trace, Trace)
+    trace = with_runs(side_of_trace(trace)).trace
+    assert "operators together, communication included, 193 µs," in basis_of_one(
+        tree_of(trace).tree
+    )
+    assert "communication" not in basis_of_one(tree_of(trace_of(MODEL)).tree)
 
 
 def test_the_module_that_takes_most_is_named() -> None:

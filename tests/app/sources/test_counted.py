@@ -88,6 +88,10 @@ def test_the_time_of_a_file_is_no_latency_and_stands_once() -> None:
         "time in operators",
         "sum of operators",
     ]
+    talking: list[Op] = [*PLAIN, ("send", "communication", 700, 700)]
+    sums = pair(talking, [("conv", "convolution", 60, 60), *talking[1:]])
+    labels = [wording.total_label(total, sums) for total in totals(sums)]
+    assert labels[-1] == "sum of operators but communication"
     told = [wording.total_basis(total, comparison) for total in found]
     assert not any("run" in text or "mean" in text for text in told)
     assert wording.total_of(comparison) == "Of the whole file."
