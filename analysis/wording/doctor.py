@@ -90,6 +90,10 @@ def read_sentence(found: Examination) -> str:
 
     All is the file, or the one of its processes or devices that was read by itself."""
     kind = found.run_kind or ""
+    if found.samples and kind in ("step", "annotation"):
+        kind = (
+            "model_run"  # as `run_word` has it: runs of a model, of which others were not profiled
+        )
     counts = [
         (len(found.variants), "variants"),
         (None if kind == "file" else found.runs, _RUN_NOUNS.get(kind, "profiled_runs")),

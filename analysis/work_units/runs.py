@@ -73,11 +73,12 @@ def _with_own_runs(trace: Trace) -> Trace:
 
 def run_word(*traces: Trace) -> RunWord:
     """Return what the profiled runs of traces are called: steps, which the profiler or an
-    annotation marks, or repetitions of the kernels; runs of all else, and where traces differ."""
+    annotation marks, or repetitions of the kernels; runs of all else, and where traces differ.
+    Beside un-profiled runs they are runs of a model, too, whatever the profiler calls them."""
     words: set[RunWord] = set()
     for trace in traces:
         kinds = set(map(str, trace.profiled_runs["kind"]))
-        is_step = bool(kinds) and kinds <= {"step", "annotation"}
+        is_step = bool(kinds) and kinds <= {"step", "annotation"} and trace.sampled_runs.empty
         words.add("steps" if is_step else "repetitions" if kinds == {"repeat"} else "runs")
     return words.pop() if len(words) == 1 else "runs"
 

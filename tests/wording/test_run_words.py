@@ -10,7 +10,9 @@ import pytest
 from fusescope.analysis import wording
 from fusescope.analysis.compare import compare
 from fusescope.analysis.compare.side import side_of_trace
-from fusescope.analysis.trace import RunWord, Trace
+from fusescope.analysis.doctor import examine
+from fusescope.analysis.trace import RunWord, Trace, runs_frame
+from fusescope.analysis.wording.doctor import read_sentence
 from fusescope.analysis.wording.explanation import leading_sentence
 from fusescope.analysis.wording.explanation.waterfall import axis
 from fusescope.analysis.wording.sentences import verdict_basis
@@ -59,6 +61,16 @@ def test_a_pair_has_it_where_both_sides_do() -> None:
     one = compare(side_of_trace(steps("step", 1)), side_of_trace(steps("step", 1)))
     assert "Profiled step time, one step each, not paired." in verdict_basis(one.verdict)
     assert run_word(steps("step"), steps("model_run")) == "runs"
+
+
+def test_beside_runs_that_were_not_profiled_no_run_is_a_step() -> None:
+    """As in a recording with MindSpore, whose profiler calls the runs of a model steps."""
+    trace = steps("step")
+    runs = pd.concat([trace.runs, runs_frame(run=[3, 4], dur_ns=[9_000] * 2)], ignore_index=True)
+    recorded = replace(trace, runs=runs.astype({"kind": "category"}))
+    assert (run_word(trace), run_word(recorded)) == ("steps", "runs")
+    assert "3 profiled runs and 2 un-profiled runs" in read_sentence(examine(recorded))
+    assert "3 steps" in read_sentence(examine(trace))
 
 
 @pytest.mark.parametrize(
