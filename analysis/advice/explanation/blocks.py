@@ -73,22 +73,30 @@ def folded(side: ExplainedSide) -> tuple[Repeat, ...]:
 
 def _layers(side: ExplainedSide, ns: np.ndarray, repeat: Repeat) -> Layers:
     operators = side.profile.operators[repeat.start : repeat.stop]
+    largest, of_copies = _largest_kind(side, ns, repeat)
+    lengths = repeat.lengths or (repeat.period,)
     return Layers(
         repeat.copies,
         repeat.period,
         round(float(ns[repeat.start : repeat.stop].sum()) / repeat.copies),
-        _largest_kind(side, ns, repeat),
+        largest,
         _module(side, repeat),
         _range_of_copies(ns, repeat),
         _inside(side, ns, repeat),
         frozenset(("copies",)) if side.are_copies[operators].any() else frozenset(),
+        (min(lengths), max(lengths)),
+        of_copies,
     )
 
 
-def _largest_kind(side: ExplainedSide, ns: np.ndarray, repeat: Repeat) -> KernelTime:
-    """Return the kernels of one family that take most time in the mean copy. Files of a compiler
-    name the same kernel of each layer apart: such kernels are named by their family."""
+def _largest_kind(
+    side: ExplainedSide, ns: np.ndarray, repeat: Repeat
+) -> tuple[KernelTime, tuple[int, int]]:
+    """Return the kernels of one family that take most time in the mean copy, and the fewest and the
+    most of them in one. Files of a compiler name the same kernel of each layer apart: such kernels
+    are named by their family."""
     totals: dict[str, list[float]] = {}
+    places: dict[str, list[int]] = {}
     names: dict[str, set[str]] = {}
     of_family: dict[str, int] = {}
     for position in range(repeat.start, repeat.stop):
@@ -97,18 +105,22 @@ def _largest_kind(side: ExplainedSide, ns: np.ndarray, repeat: Repeat) -> Kernel
         entry = totals.setdefault(family, [0, 0.0])
         entry[0] += 1 / repeat.copies
         entry[1] += float(ns[position]) / repeat.copies
+        places.setdefault(family, []).append(position)
         names.setdefault(family, set()).add(side.names[operator])
         of_family.setdefault(family, operator)
     family = max(totals, key=lambda each: totals[each][1])
     count, total_ns = totals[family]
     operator = of_family[family]
-    return KernelTime(
+    largest = KernelTime(
         side.names[operator] if len(names[family]) == 1 else family,
         count,
         round(total_ns),
         side.kernels[operator].op_class,
         bool(side.are_copies[operator]),
     )
+    copy_of = np.searchsorted(repeat.starts, places[family], side="right") - 1
+    of_copies = np.bincount(copy_of, minlength=repeat.copies)
+    return largest, (int(of_copies.min()), int(of_copies.max()))
 
 
 def _range_of_copies(ns: np.ndarray, repeat: Repeat) -> tuple[int, int] | None:

@@ -115,7 +115,9 @@ class Layers:
     their kind where each copy has a name of its own. `module` is the type of module they are, ''
     where the file does not say it. `range_ns` are the shortest and the longest copy, where one
     takes far longer than the median. `inside` are layers of one copy, where those are most of
-    it. `others` run in them besides kernels that compute."""
+    it. `others` run in them besides kernels that compute. `kernels_of_copies` are the fewest and
+    the most kernels of a copy, and `largest_of_copies` the fewest and the most executions of
+    `largest` in one."""
 
     copies: int
     kernels: int
@@ -125,6 +127,8 @@ class Layers:
     range_ns: tuple[int, int] | None = None
     inside: tuple[Layers, ...] = ()
     others: frozenset[OtherKernels] = frozenset()
+    kernels_of_copies: tuple[int, int] = (0, 0)
+    largest_of_copies: tuple[int, int] = (0, 0)
 
     @property
     def all_ns(self) -> int:

@@ -72,10 +72,13 @@ def _layers(layers: Layers) -> dict[str, Any]:
     return {
         "copies": layers.copies,
         "kernels": layers.kernels,
+        "kernels_of_copies": list(layers.kernels_of_copies),
+        "others": sorted(layers.others),
         "ns": layers.ns,
         "module": layers.module,
         "range_ns": layers.range_ns,
         "largest": _kernels([layers.largest])[0],
+        "largest_of_copies": list(layers.largest_of_copies),
         "inside": [_layers(each) for each in layers.inside],
     }
 

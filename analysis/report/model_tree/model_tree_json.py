@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.model_tree import ModelTree, Node, model_tree
 from fusescope.analysis.compare.model_tree.paths import BACKWARD, UNPLACED, Step
+from fusescope.analysis.compare.model_tree.repeat_name import repeat_name
 
 if TYPE_CHECKING:
     from fusescope.analysis.advice.explanation.model_tree import TracedTree
@@ -58,11 +59,11 @@ def tree_of_trace_values(traced: TracedTree | None) -> dict[str, Any] | None:
 def _part_of_one(
     tree: ModelTree, depth: int, steps: tuple[Step, ...], node: Node
 ) -> dict[str, Any]:
-    from fusescope.analysis.wording.trees.model_tree import kernels_of
-
+    layers = [repeat_name(name) for kind, name in steps if kind == "repeat" and name]
     return {
         **_place(steps, node, depth),
-        "layers": [kernels_of(name) for kind, name in steps if kind == "repeat" and name],
+        "layers": [layer.kernels for layer in layers],
+        "kernels_of_copies": [[layer.fewest, layer.most] for layer in layers],
         "instances": node.instances[0] if node.kind in ("module", "repeat") else None,
         "executions": tree.executions(node)[0],
         "ns": tree.times_ns(node)[0],

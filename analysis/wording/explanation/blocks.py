@@ -14,50 +14,52 @@ from fusescope.analysis.messages import Message, Said, Shown, listed
 from fusescope.analysis.operators.classes import LABELS
 from fusescope.analysis.wording.explanation.kernels import kernel_text
 from fusescope.analysis.wording.explanation.products import products_of_trace, projection_of_kernel
-from fusescope.analysis.wording.explanation.units import kernels_said, word
+from fusescope.analysis.wording.explanation.units import kernels_of_copies_said, word
 
 _CLASSES = 3  # that are told
 _CLASS = 0.03  # of the time of all, below which one is not told
 _UNKNOWN = 0.2  # of the time of all, below which what has no known class is not told
 _LEAST = 0.005  # of a unit, below which kernels of other work are not told
+_FEWEST = 4  # copies, from which what repeats are layers
 _COLLECTIVES = 3
 _SHARE = 0.02  # of the time of all collectives, below which one is not told
 
 _LAYERS = Message(
-    "{copies:count} layers of {kernels:count} kernels take {all:duration}, {each:duration} each; "
-    "the largest part of each is {kernel}: {largest:duration} in {n:executions}."
+    "{copies:count} layers of {kernels} take {all:duration}, on average {each:duration} each; the "
+    "largest part is {kernel}: on average {largest:duration} of each in {n}."
 )
 _LAYERS_OF = Message(
-    "{copies:count} layers ({module:name}) of {kernels:count} kernels take {all:duration}, "
-    "{each:duration} each; the largest part of each is {kernel}: {largest:duration} in "
-    "{n:executions}."
+    "{copies:count} layers ({module:name}) of {kernels} take {all:duration}, on average "
+    "{each:duration} each; the largest part is {kernel}: on average {largest:duration} of each in "
+    "{n}."
 )
 # Of layers of which one takes far longer than the others: no part of a mean one is said of each.
 _UNLIKE = Message(
-    "{copies:count} layers of {kernels:count} kernels take {all:duration}, between {low:duration} "
-    "and {high:duration} each; the largest part of all is {kernel}: {largest:duration} in "
-    "{n:executions}."
+    "{copies:count} layers of {kernels} take {all:duration}, between {low:duration} and "
+    "{high:duration} each; the largest part of all is {kernel}: {largest:duration} in {n}."
 )
 _UNLIKE_OF = Message(
-    "{copies:count} layers ({module:name}) of {kernels:count} kernels take {all:duration}, between "
+    "{copies:count} layers ({module:name}) of {kernels} take {all:duration}, between "
     "{low:duration} and {high:duration} each; the largest part of all is {kernel}: "
-    "{largest:duration} in {n:executions}."
+    "{largest:duration} in {n}."
 )
 # Of what no module says that they are layers, and a program without a model repeats as well.
 _REPETITIONS = Message(
-    "{copies:count} repetitions of {kernels} take {all:duration}, {each:duration} each; the "
-    "largest part of each is {kernel}: {largest:duration} in {n:executions}."
+    "{copies:count} repetitions of {kernels} take {all:duration}, on average {each:duration} each; "
+    "the largest part is {kernel}: on average {largest:duration} of each in {n}."
 )
 _REPETITIONS_UNLIKE = Message(
     "{copies:count} repetitions of {kernels} take {all:duration}, between {low:duration} and "
-    "{high:duration} each; the largest part of all is {kernel}: {largest:duration} in "
-    "{n:executions}."
+    "{high:duration} each; the largest part of all is {kernel}: {largest:duration} in {n}."
 )
 _NESTED = Message(
-    "{copies:count} repetitions of {kernels:count} kernels take {all:duration}, {each:duration} "
-    "each; each holds {inside}."
+    "{copies:count} repetitions of {kernels} take {all:duration}, on average {each:duration} each; "
+    "each holds {inside}."
 )
-_INSIDE = Message("{copies:count} layers of {kernels:count} kernels ({all:duration})")
+_INSIDE = Message("{copies:count} layers of {kernels} ({all:duration})")
+_INSIDE_REPETITIONS = Message("{copies:count} repetitions of {kernels} ({all:duration})")
+_EXECUTIONS = Message("{n:executions}")
+_EXECUTIONS_OF_COPIES = Message("{fewest:count} to {most:count} executions")
 _BY_CLASS = Message("Kernels by class, the largest first: {classes}.")
 _BY_CLASS_OF_HOST = Message("Operators by class, the largest first: {classes}.")
 _OF_NO_CLASS = {
@@ -197,33 +199,46 @@ def _unknown(found: TraceExplanation) -> list[Said]:
 def _layers(layers: Layers, products: Sequence[Product], is_file: bool) -> Said:
     values: dict[str, Shown] = {
         "copies": layers.copies,
-        "kernels": layers.kernels,
+        "kernels": kernels_of_copies_said(layers.kernels_of_copies, layers.others),
         "all": layers.all_ns,
         "each": layers.ns,
     }
     if layers.inside:
-        inside = [
-            str(_INSIDE.of(copies=one.copies, kernels=one.kernels, all=one.all_ns))
-            for one in layers.inside
-        ]
+        inside = [str(_inside(one, is_file)) for one in layers.inside]
         return _NESTED.of(**values, inside=listed(inside))
     largest = layers.largest
     values["module"] = layers.module
     values["kernel"] = projection_of_kernel(products, largest.name) or kernel_text([largest])
     whole, unlike = (_LAYERS_OF, _UNLIKE_OF) if layers.module else (_LAYERS, _UNLIKE)
-    if not layers.module and (is_file or layers.others):
+    if not layers.module and not are_layers(layers.copies, bool(layers.others), is_file):
         whole, unlike = _REPETITIONS, _REPETITIONS_UNLIKE
-        values["kernels"] = kernels_said(layers.kernels, layers.others)
     if layers.range_ns is not None:
         low, high = layers.range_ns
-        return unlike.of(
-            **values,
-            low=low,
-            high=high,
-            largest=largest.ns * layers.copies,
-            n=max(1, round(largest.count * layers.copies)),
-        )
-    return whole.of(**values, largest=largest.ns, n=max(1, round(largest.count)))
+        count = max(1, round(largest.count * layers.copies))
+        values |= {"low": low, "high": high, "n": _EXECUTIONS.of(n=count)}
+        return unlike.of(**values, largest=largest.ns * layers.copies)
+    return whole.of(**values, largest=largest.ns, n=_executions(layers.largest_of_copies))
+
+
+def are_layers(copies: int, has_copies: bool, is_file: bool) -> bool:
+    """Return whether so many repetitions are called layers where no module says that they are, by
+    whether copies or fills of memory are among them, and whether the file marks no steps."""
+    return copies >= _FEWEST and not has_copies and not is_file
+
+
+def _inside(one: Layers, is_file: bool) -> Said:
+    is_layer = one.module or are_layers(one.copies, bool(one.others), is_file)
+    kernels = kernels_of_copies_said(one.kernels_of_copies, one.others)
+    message = _INSIDE if is_layer else _INSIDE_REPETITIONS
+    return message.of(copies=one.copies, kernels=kernels, all=one.all_ns)
+
+
+def _executions(span: tuple[int, int]) -> Said:
+    """Return how many executions a copy has, of which the fewest and the most are given."""
+    fewest, most = span
+    if fewest == most:
+        return _EXECUTIONS.of(n=most)
+    return _EXECUTIONS_OF_COPIES.of(fewest=fewest, most=most)
 
 
 def classes_text(classes: Sequence[tuple[str, float]]) -> str:

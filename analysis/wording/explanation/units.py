@@ -57,6 +57,11 @@ _KERNELS: Mapping[frozenset[OtherKernels], Message] = {
     frozenset({"collectives"}): Message("{n:count} kernels and collectives"),
     frozenset({"copies", "collectives"}): Message("{n:count} kernels, copies and collectives"),
 }
+# The same of layers of which some have fewer kernels than others.
+_KERNELS_OF_COPIES: Mapping[bool, Message] = {
+    False: Message("{fewest:count} to {most:count} kernels"),
+    True: Message("{fewest:count} to {most:count} kernels and copies"),
+}
 # Not "beyond noise": two files that were recorded once each do not show how much noise there is.
 _SAME_STEP = Message(
     "No change stands out: no cause is worth 1 % of a step. Its kernels take "
@@ -194,6 +199,15 @@ def _message(unit: UnitTimes) -> Message:
 def kernels_said(count: int, others: frozenset[OtherKernels]) -> Said:
     """Return how many kernels a unit has, with the others that are counted."""
     return _KERNELS[others].of(n=count)
+
+
+def kernels_of_copies_said(span: tuple[int, int], others: frozenset[OtherKernels]) -> Said:
+    """Return how many kernels a layer or repetition has, of which the fewest and the most are
+    given, with the copies and fills of memory that are counted."""
+    fewest, most = span
+    if fewest == most:
+        return kernels_said(most, others)
+    return _KERNELS_OF_COPIES["copies" in others].of(fewest=fewest, most=most)
 
 
 def batch_sentence(unit: UnitTimes, batch: float) -> Said:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fusescope.analysis.compare.explanation.explanation import OtherKernels
 from fusescope.analysis.compare.model_tree import Levels, ModelTree, Node
 from fusescope.analysis.compare.model_tree.costliest import Costliest
 from fusescope.analysis.compare.model_tree.paths import NUMBERED, Source
+from fusescope.analysis.compare.model_tree.repeat_name import RepeatName, repeat_name
 from fusescope.analysis.messages import Message, Said, Shown, paragraph
 from fusescope.analysis.operators.short_names import library_kernel
-from fusescope.analysis.wording.explanation.blocks import classes_text
-from fusescope.analysis.wording.explanation.units import is_run, per
+from fusescope.analysis.wording.explanation.blocks import are_layers, classes_text
+from fusescope.analysis.wording.explanation.units import is_run, kernels_of_copies_said, per
 from fusescope.analysis.work_units.units import UnitKind
 
 TITLES: Mapping[Source | None, Message] = {
-    "repeat": Message("Layers, operators and shapes"),
+    "repeat": Message("What repeats, operators and shapes"),
     None: Message("Operators and shapes"),
 }
 _TITLE = Message("Modules, operators and shapes")
@@ -78,8 +80,12 @@ _OPERATOR = Message(
     "time."
 )
 _LAYERS = Message(
-    "The {n:count} layers of {kernels:count} kernels take most of what repeats: **{ns:duration}** "
-    "{per}, on average {each:duration} each, {share:percent} of the time of all operators."
+    "The {n:count} layers of {kernels} take most of what repeats: **{ns:duration}** {per}, on "
+    "average {each:duration} each, {share:percent} of the time of all operators."
+)
+_REPETITIONS = Message(
+    "The {n:count} repetitions of {kernels} take most of what repeats: **{ns:duration}** {per}, on "
+    "average {each:duration} each, {share:percent} of the time of all operators."
 )
 _LONGEST_LAYER = Message(
     "The longest of them, number {number:count}, takes {longest:duration}, the others "
@@ -125,11 +131,12 @@ _BY_ORDER_OF_ONE = Message(
     "Of {n:count} kernels, in replayed graphs, operators and modules are known by their order.",
 )
 OUTSIDE = Message("outside all modules")
-# By how many kernels it has; the file names no modules.
-LAYER = Message("layer of {n:count} kernel", "layer of {n:count} kernels")
-REPETITION = Message("repetition of {n:count} kernel", "repetition of {n:count} kernels")
-_FEWEST = 4  # copies, from which what repeats are layers
-OUTSIDE_LAYERS = Message("in no layer that repeats")
+# By what a copy of it has; the file names no modules.
+LAYER = Message("layer of {kernels}")
+REPETITION = Message("repetition of {kernels}")
+# Several of as many kernels, in the order in which they run.
+_NUMBERED = Message("{kernels} (group {number:count})")
+OUTSIDE_LAYERS = Message("in nothing that repeats")
 BACKWARD = Message("backward pass")
 UNPLACED = Message("place in the model not in the file")
 NO_SHAPES = Message("shapes not in the file")
@@ -173,7 +180,7 @@ def costliest_said(found: Costliest, kind: UnitKind, unit_name: str) -> list[Sai
     """Return which part of the model takes most of units of this kind and name, the longest of its
     instances, and how much runs in no module."""
     if found.is_repeat:
-        return _layers_said(found, per(kind, unit_name))
+        return _layers_said(found, kind, per(kind, unit_name))
     named = [library_kernel(name) or name for name in found.names if name != NUMBERED]
     shown = " › ".join(named[-_SHOWN:])
     values: dict[str, Shown] = {"ns": found.ns, "per": per(kind, unit_name), "share": found.share}
@@ -199,10 +206,11 @@ def costliest_said(found: Costliest, kind: UnitKind, unit_name: str) -> list[Sai
     return said
 
 
-def _layers_said(found: Costliest, each_unit: Message) -> list[Said]:
-    n = found.instances
+def _layers_said(found: Costliest, kind: UnitKind, each_unit: Message) -> list[Said]:
+    n, name = found.instances, repeat_name(found.names[-1])
     values: dict[str, Shown] = {"ns": found.ns, "per": each_unit, "share": found.share}
-    said = [_LAYERS.of(n=n, kernels=kernels_of(found.names[-1]), each=found.ns / n, **values)]
+    message = _LAYERS if are_layers(n, name.copies, kind == "file") else _REPETITIONS
+    said = [message.of(n=n, kernels=_kernels_said(name), each=found.ns / n, **values)]
     if found.longest:
         number = int(found.longest[-1].rpartition(NUMBERED)[2])
         times = {"longest": found.longest_ns, "others": found.others_ns}
@@ -220,21 +228,28 @@ def step_texts(tree: ModelTree, node: Node) -> tuple[str, ...]:
     of libraries whose names are codes."""
     short = tree.kernel_types
     return tuple(
-        short.get(name, name) if kind == "op_type" else _step_text(kind, name, node)
+        short.get(name, name) if kind == "op_type" else _step_text(tree, kind, name, node)
         for kind, name in node.steps
     )
 
 
-def kernels_of(name: str) -> int:
-    """Return how many kernels a layer of this name has, as of '32' and '32:2'."""
-    return int(name.split(":")[0])
-
-
-def _step_text(kind: str, name: str, node: Node) -> str:
+def _step_text(tree: ModelTree, kind: str, name: str, node: Node) -> str:
     if kind == "repeat":
-        several = LAYER if node.instances[0] >= _FEWEST else REPETITION
-        return several.text(n=kernels_of(name)) if name else OUTSIDE_LAYERS.text()
+        return _repeat_text(tree, name, node.instances[0]) if name else OUTSIDE_LAYERS.text()
     return name or _unnamed(kind, node)
+
+
+def _repeat_text(tree: ModelTree, text: str, copies: int) -> str:
+    name = repeat_name(text)
+    is_layer = are_layers(copies, name.copies, tree.unit_kind == "file")
+    return (LAYER if is_layer else REPETITION).text(kernels=_kernels_said(name))
+
+
+def _kernels_said(name: RepeatName) -> Said:
+    """Return how many kernels what repeats has, and which of several such it is."""
+    others: frozenset[OtherKernels] = frozenset(("copies",)) if name.copies else frozenset()
+    kernels = kernels_of_copies_said((name.fewest, name.most), others)
+    return _NUMBERED.of(kernels=kernels, number=name.number) if name.number else kernels
 
 
 def _unnamed(kind: str, node: Node) -> str:

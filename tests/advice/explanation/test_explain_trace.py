@@ -409,9 +409,9 @@ def test_products_of_layers_are_told_by_what_they_are() -> None:
     ]  # fmt: skip
     assert "gate/up 800 µs (8 × 100 µs, 515 TFLOP/s)" in trace_sentence(found)
     # Of the kernels of a layer gate/up alone takes 100 us, the other three products 110.
-    assert "the largest part of each is matrix product (gemm_False)" in trace_sentence(found)
+    assert "the largest part is matrix product (gemm_False)" in trace_sentence(found)
     slower = [replace(one, us=120) if one.name == "gemm_True" else one for one in layer]
-    assert "the largest part of each is gate/up: 120 µs" in trace_sentence(
+    assert "the largest part is gate/up: on average 120 µs" in trace_sentence(
         explained(steps_of([slower * 8] * 2))
     )
     assert "Matrix products in the order" not in trace_sentence(explained(steps_of([LAYER * 8])))
@@ -538,7 +538,26 @@ def test_no_part_of_a_mean_layer_is_said_of_layers_that_are_not_alike() -> None:
         "8 layers of 5 kernels take 2.10 ms, between 162 µs and 962 µs each; the largest part of "
         "all is matrix product (gemm_mlp): 1.44 ms in 8 executions." in text
     )
-    assert "each; the largest part of each" not in text
+    assert "each; the largest part is" not in text
+
+
+def test_layers_of_which_one_has_a_kernel_more_say_so() -> None:
+    """8 layers of 324 us, in the fourth of which a second product of 80 us runs: 2672 us."""
+    layer = (*LAYER, *(replace(one, name=f"{one.name}_of_2") for one in LAYER))
+    longer = (*layer[:9], layer[3], layer[9])
+    assert (layer[3].name, layer[3].us) == ("gemm_mlp", 80)
+    found = explained(steps_of([(*layer * 3, *longer, *layer * 4)] * 2))
+    [layers] = found.layers
+    assert (layers.copies, layers.kernels_of_copies, layers.largest_of_copies) == (
+        8,
+        (10, 11),
+        (1, 2),
+    )
+    assert (layers.largest.count, layers.largest.ns) == (9 / 8, 90_000)  # 9 of 80 us in 8 layers
+    assert (
+        "8 layers of 10 to 11 kernels take 2.67 ms, on average 334 µs each; the largest part is "
+        "matrix product (gemm_mlp): on average 90.0 µs of each in 1 to 2 executions."
+    ) in trace_sentence(found)
 
 
 def test_a_capture_says_that_its_graph_does_not_run() -> None:
@@ -570,7 +589,7 @@ def test_rounds_of_copies_and_a_kernel_are_no_layers_of_a_file_without_steps() -
     found = explained(build_trace(Meta("nsys", "Nsight Systems", file_name="saxpy.sqlite"), rows))
     text = trace_sentence(found)
     assert text.startswith("The file marks no steps: as a whole it spans 350 µs with 20 kernels")
-    assert "5 repetitions of 4 kernels and copies take 350 µs, 70.0 µs each" in text
+    assert "5 repetitions of 4 kernels and copies take 350 µs, on average 70.0 µs each" in text
     assert "layers" not in text
 
 

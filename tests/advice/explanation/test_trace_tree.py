@@ -16,9 +16,11 @@ from fusescope.analysis.compare.runs.units import with_runs
 from fusescope.analysis.compare.side import side_of_trace
 from fusescope.analysis.messages import language
 from fusescope.analysis.readers import read_path
+from fusescope.analysis.report.model_tree.model_tree_json import tree_of_trace_values
 from fusescope.analysis.report.model_tree.rows import TreeRow, trace_tree_rows
 from fusescope.analysis.report.one_trace.advice_json import advice_json
 from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.explanation.trace import trace_sentence
 from fusescope.analysis.wording.trees.model_tree import basis_of_one, costliest_said
 from fusescope.app.cli.printing.model_tree import print_trace_tree
 from tests import miniatures
@@ -207,13 +209,49 @@ def test_layers_that_repeat_stand_where_nothing_names_modules() -> None:
     layer = rows["layer of 5 kernels"]
     assert (layer.instances, layer.executions, layer.before) == ("×8", "40", "1\u202f396")
     assert rows["gemm_b"].before == "740"  # 7 · 80 + 180
-    assert "in no layer that repeats › embed" in rows
+    assert "in nothing that repeats › embed" in rows
 
 
 def test_two_kinds_of_layers_with_as_many_kernels_stay_apart() -> None:
     other = tuple(replace(each, name=f"{each.name}_2") for each in LAYER)
-    found = tree_of(steps_of([(*LAYER * 6, *other * 5)] * 2))
+    trace = steps_of([(*LAYER * 6, *other * 5)] * 2)
+    found = tree_of(trace)
     layers = [node for node in found.tree.roots if node.steps[0][0] == "repeat"]
     assert sorted((node.instances[0], node.total_ns[0]) for node in layers) == [
         (5, 2 * 5 * 162_000), (6, 2 * 6 * 162_000),
     ]  # fmt: skip
+    rows = rows_of(trace)
+    told = {
+        name: row.instances for name, row in rows.items() if "group" in name and "›" not in name
+    }
+    assert told == {"layer of 5 kernels (group 1)": "×6", "layer of 5 kernels (group 2)": "×5"}
+
+
+def test_rows_of_layers_say_the_fewest_and_the_most_kernels_of_one() -> None:
+    """8 layers of 324 us and 10 kernels, with another of 80 us in the fourth: 81 kernels."""
+    layer = (*LAYER, *(replace(one, name=f"{one.name}_of_2") for one in LAYER))
+    longer = (*layer[:9], layer[3], layer[9])
+    trace = steps_of([(*layer * 3, *longer, *layer * 4)] * 2)
+    found = tree_of(trace)
+    row = rows_of(trace)["layer of 10 to 11 kernels"]
+    assert (row.instances, row.executions, row.before) == ("×8", "81", "2\u202f672")
+    assert found.costliest is not None
+    told = " ".join(map(str, costliest_said(found.costliest, "step", "step")))
+    assert "The 8 layers of 10 to 11 kernels take most of what repeats: 2.67 ms" in told
+    values = tree_of_trace_values(found)
+    assert values is not None
+    part = next(part for part in values["parts"] if part["kind"] == "repeat")
+    assert (part["layers"], part["kernels_of_copies"]) == ([10], [[10, 11]])
+
+
+def test_copies_and_fills_are_counted_as_in_the_sentence_on_what_repeats() -> None:
+    """8 rounds of 5 kernels of 162 us with a fill of 2 us in front of each: 48 executions."""
+    trace = steps_of([(Kernel("Memset (Device)", 2, "copy"), *LAYER) * 8] * 2)
+    types = trace.operators["op_type"].astype("object")
+    types[trace.operators["name"] == "Memset (Device)"] = "Memset"
+    trace = replace(trace, operators=trace.operators.assign(op_type=types.astype("category")))
+    row = rows_of(trace)["repetition of 6 kernels and copies"]
+    assert (row.instances, row.executions) == ("×8", "48")
+    explained = explain_subject(advised(trace))
+    assert explained is not None
+    assert "8 repetitions of 6 kernels and copies take 1.31 ms" in trace_sentence(explained)
