@@ -110,6 +110,17 @@ def test_what_only_one_side_has_is_not_known_by_names_of_both(code: str) -> None
     assert known_by(ordered, on_device=False) == "the order of the operators"
 
 
+def test_kernels_of_other_names_are_known_by_the_name_of_what_launched_them() -> None:
+    before, after = (
+        (KernelTime(name, 1, 100, "convolution"),) for name in ("volta_scudnn", "dgrad_engine")
+    )
+    change = Change("replaced", 5, 1, ("aten::conv2d",), before, after, evidence="named")
+    launcher = "the name of the operator that launched the kernels, which both files have"
+    assert known_by(change, on_device=True) == launcher
+    assert known_by(replace(change, after=before), on_device=True) == "names that both files have"
+    assert known_by(change, on_device=False) == "names that both files have"
+
+
 @pytest.mark.parametrize(("code", "side"), [("added", "candidate"), ("removed", "baseline")])
 def test_nothing_is_new_of_two_sides_that_stand_beside_each_other(code: str, side: str) -> None:
     """Ranks, devices and phases do not follow one another."""

@@ -34,6 +34,7 @@ _EVIDENCE: Mapping[Evidence, Message] = {
     "ordered": Message("the order of the kernels"),
     "guessed": Message("the class of the kernels alone"),
 }
+_LAUNCHER = Message("the name of the operator that launched the kernels, which both files have")
 _OF_OPERATORS: Mapping[Evidence, Message] = {  # of what ran on no device
     "named": _EVIDENCE["named"],
     "ordered": Message("the order of the operators"),
@@ -108,4 +109,7 @@ def known_by(change: Change, *, on_device: bool) -> str:
         return _IDLE[bool(change.host)].text()
     if change.code == "clocks":
         return _CLOCKS.text()
+    has_others = {each.name for each in change.before}.isdisjoint(e.name for e in change.after)
+    if change.evidence == "named" and on_device and has_others and change.before:
+        return _LAUNCHER.text()
     return (_EVIDENCE if on_device else _OF_OPERATORS)[change.evidence].text()
