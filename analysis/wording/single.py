@@ -170,7 +170,7 @@ def trace_facts(side: Side) -> str:
     facts = run_facts(side)
     told = [_run_text(side.trace, facts)]
     if facts.operators:
-        executions = round(facts.executions)
+        executions = facts.executions
         word = run_word(side.trace)
         message = _OF_DISTINCT_EACH[word] if side.trace.has_runs else _OF_DISTINCT
         if facts.operators > executions:  # runs that are not alike have more together than one

@@ -115,6 +115,10 @@ def test_runs_that_are_not_alike_have_more_operators_together_than_executions_ea
     steps = [[Kernel("gemm", 10), Kernel(name, 10)] for name in ("norm", "softmax")]
     told = trace_facts(side_of_trace(steps_of(steps)))
     assert "2 executions a step, 3 distinct operators in all steps." in told
+    names = ("gemm", "norm", "softmax", "copy")
+    uneven = [[Kernel(name, 10) for name in names[:most]] for most in (3, 4)]
+    told = trace_facts(side_of_trace(steps_of(uneven)))
+    assert "3.5 executions a step, 4 distinct operators in all steps." in told
 
 
 def test_what_the_file_shows_beside_its_units_is_said_once() -> None:

@@ -25,6 +25,7 @@ _LEAST = 0.1  # of the kernels' time, which layers of one kind take
 _ALL = 0.3  # of it, which layers of all kinds take together
 _INSIDE = 0.5  # of a copy, which the layers inside it take
 _MOST = 2  # kinds of layers that are told
+_ALIKE = 1.05  # times the shortest collective, up to which the longest is like it
 _FAR = 1.5  # times the mean collective, from which the longest is not like the others
 _UNLIKE = 2.0  # times the median copy, from which the longest is not like the others
 _OF_MODULE = 0.8  # of the kernels of a layer, which run in the module that it is named after
@@ -221,7 +222,7 @@ def collectives_of(traced: Traced) -> tuple[Collective, ...]:
         moved = _moved(trace, calls_of[name, size, counts])
         longest_ns = max(ns) if max(ns) > _FAR * each_ns else None
         of = Collective(name, len(ns) / units.count, each_ns, size, counts, *ranks, *moved)
-        found.append(replace(of, longest_ns=longest_ns))
+        found.append(replace(of, longest_ns=longest_ns, are_alike=max(ns) <= _ALIKE * min(ns)))
     return tuple(sorted(found, key=lambda one: -one.count * one.each_ns))
 
 

@@ -151,7 +151,8 @@ class Collective:
     bytes and elements of its message, how many ranks take part, and what the link that carries most
     of the data carries in a second, each None where the file does not have it. By the profiler's
     own count data moves for `transfer_ns` of each, at `link_bytes_per_s` over the links of the
-    rank. `longest_ns` is the longest where that takes far longer than the mean, else None."""
+    rank. `longest_ns` is the longest where that takes far longer than the mean, else None; all
+    `are_alike` where none takes much longer than another."""
 
     name: str
     count: float
@@ -163,6 +164,7 @@ class Collective:
     transfer_ns: int | None = None
     link_bytes_per_s: float | None = None
     longest_ns: int | None = None
+    are_alike: bool = True
 
     @property
     def bytes_per_s(self) -> float | None:

@@ -135,6 +135,8 @@ def communication(
     values = _waits(traced)
     if collectives[0].longest_ns is not None:
         values = {**values, "longest_ns": collectives[0].longest_ns}
+    if not collectives[0].are_alike:
+        values = {**values, "are_unlike": 1}
     where = (collectives[0].name,)
     talks = traced.trace.operators["is_communication"].to_numpy(dtype=bool)
     of = traced.trace.calls["operator"].to_numpy()

@@ -98,12 +98,14 @@ def _kernels(saving: Saving, names: Mapping[str, int]) -> tuple[KernelRow, ...]:
 
 
 def _each_text(saving: Saving, kernel: KernelTime) -> str:
-    """Return how often and how long a kernel runs; of one long execution how long it and the others
-    take, since its time is what it takes longer."""
+    """Return how often and how long a kernel runs, on average where its executions are known to
+    differ; of one long execution how long it and the others take, since its time is what it takes
+    longer."""
     if saving.code == "outlier":
         values = saving.values
         return words.LONGEST.text(longest=values["longest_ns"], usual=values["usual_ns"])
-    return executions_text(kernel)
+    is_uneven = "are_unlike" in saving.values and kernel is saving.before[0]
+    return executions_text(kernel, is_uneven=is_uneven)
 
 
 def _facts(saving: Saving) -> tuple[tuple[str, str], ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fusescope.analysis.advice.explanation.explanation import (
     Collective,
@@ -21,6 +21,7 @@ _CLASS = 0.03  # of the time of all, below which one is not told
 _UNKNOWN = 0.2  # of the time of all, below which what has no known class is not told
 _LEAST = 0.005  # of a unit, below which kernels of other work are not told
 _FEWEST = 4  # copies, from which what repeats are layers
+_PART = 0.005  # of an execution, below which a mean number of them is a whole one
 _COLLECTIVES = 3
 _SHARE = 0.02  # of the time of all collectives, below which one is not told
 
@@ -88,34 +89,26 @@ _AFTER = {
 _ONE_CLASS = Message("{op_class} ({ns:duration})")
 _COMMUNICATION = Message("Communication, with the wait for other devices: {collectives}.")
 _ONE = Message("{name:name} ({each:duration})")
-_MANY = Message("{n:count} times {name:name} ({each:duration} each)")
-_MANY_UNLIKE = Message(
-    "{n:count} times {name:name} ({each:duration} on average, the longest {longest:duration})"
-)
-_MANY_SIZED_UNLIKE = Message(
-    "{n:count} times {name:name} of {size:bytes} ({each:duration} on average, the longest "
-    "{longest:duration}, {rate:bandwidth})"
-)
-_ONE_SIZED = Message("{name:name} of {size:bytes} ({each:duration}, {rate:bandwidth})")
-_MANY_SIZED = Message(
-    "{n:count} times {name:name} of {size:bytes} ({each:duration} each, {rate:bandwidth})"
-)
-# By the profiler's own count: a collective waits for other ranks in the rest of its time.
-_ONE_MOVES = Message(
-    "{name:name} ({each:duration}; data moves for {transfer:duration} of it, at {rate:bandwidth})"
-)
-_MANY_MOVE = Message(
-    "{n:count} times {name:name} ({each:duration} each; data moves for {transfer:duration} of it, "
-    "at {rate:bandwidth})"
-)
-_ONE_SIZED_MOVES = Message(
-    "{name:name} of {size:bytes} ({each:duration}; data moves for {transfer:duration} of it, at "
-    "{rate:bandwidth})"
-)
-_MANY_SIZED_MOVE = Message(
-    "{n:count} times {name:name} of {size:bytes} ({each:duration} each; data moves for "
-    "{transfer:duration} of it, at {rate:bandwidth})"
-)
+# A collective by whether its size is known and whether the profiler counts how long data moves: it
+# waits for other ranks in the rest of its time.
+_COLLECTIVE: Mapping[tuple[bool, bool], Message] = {
+    (False, False): Message("{name:name} ({time})"),
+    (True, False): Message("{name:name} of {size:bytes} ({time}, {rate:bandwidth})"),
+    (False, True): Message(
+        "{name:name} ({time}; data moves for {transfer:duration} of it, at {rate:bandwidth})"
+    ),
+    (True, True): Message(
+        "{name:name} of {size:bytes} ({time}; data moves for {transfer:duration} of it, at "
+        "{rate:bandwidth})"
+    ),
+}
+_TIME = Message("{each:duration}")
+_TIME_EACH = Message("{each:duration} each")
+_TIME_MEAN = Message("{each:duration} on average")
+_TIME_LONGEST = Message("{each:duration} on average, the longest {longest:duration}")
+_TIMES = Message("{n:count} times {collective}")
+# Of one that not every unit has, or not as often.
+_TIMES_ON_AVERAGE = Message("on average {n:number} times {collective}")
 _COUNTED = Message(
     "How long data moves, and at what rate over the links of this rank, is what the profiler "
     "counts."
@@ -264,31 +257,30 @@ def _told(collectives: Sequence[Collective]) -> Sequence[Collective]:
 
 
 def _collective(one: Collective) -> Said:
-    count = round(one.count)
-    rate = None if one.bytes_per_s is None else one.bytes_per_s / 1e9
-    if one.link_bytes_per_s is not None:
-        is_sized = one.bytes is not None
-        moves = (_ONE_SIZED_MOVES, _MANY_SIZED_MOVE) if is_sized else (_ONE_MOVES, _MANY_MOVE)
-        return moves[count > 1].of(
-            n=count,
-            name=one.name,
-            each=one.each_ns,
-            size=one.bytes,
-            transfer=one.transfer_ns,
-            rate=one.link_bytes_per_s / 1e9,
-        )
-    if one.longest_ns is not None and count > 1:
-        unlike = _MANY_UNLIKE if one.bytes is None else _MANY_SIZED_UNLIKE
-        return unlike.of(
-            n=count,
-            name=one.name,
-            each=one.each_ns,
-            longest=one.longest_ns,
-            size=one.bytes,
-            rate=rate,
-        )
-    if one.bytes is None:
-        return (_MANY if count > 1 else _ONE).of(n=count, name=one.name, each=one.each_ns)
-    return (_MANY_SIZED if count > 1 else _ONE_SIZED).of(
-        n=count, name=one.name, each=one.each_ns, size=one.bytes, rate=rate
+    moves = one.link_bytes_per_s is not None
+    rate = one.link_bytes_per_s if moves else one.bytes_per_s
+    said = _COLLECTIVE[one.bytes is not None, moves].of(
+        name=one.name,
+        time=_time(one),
+        size=one.bytes,
+        transfer=one.transfer_ns,
+        rate=None if rate is None else rate / 1e9,
     )
+    if not is_whole(one.count):
+        return _TIMES_ON_AVERAGE.of(n=one.count, collective=said)
+    return _TIMES.of(n=round(one.count), collective=said) if round(one.count) > 1 else said
+
+
+def is_whole(count: float) -> bool:
+    """Return whether each unit has as many executions, as far as their mean shows it."""
+    return abs(count - round(count)) < _PART
+
+
+def _time(one: Collective) -> Said:
+    """Return what an execution takes: of those that differ, on average."""
+    is_many = one.count > 1 + _PART
+    if one.longest_ns is not None and is_many:
+        return _TIME_LONGEST.of(each=one.each_ns, longest=one.longest_ns)
+    if not one.are_alike:
+        return _TIME_MEAN.of(each=one.each_ns)
+    return (_TIME_EACH if is_many else _TIME).of(each=one.each_ns)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from fusescope.analysis.advice.explanation.explanation import Saving, SavingCode, TracedUnit
+from fusescope.analysis.compare.explanation.explanation import KernelTime
 from fusescope.analysis.host_activity import is_python
 from fusescope.analysis.messages import Message, Said, Shown
 from fusescope.analysis.units import duration
+from fusescope.analysis.wording.explanation.blocks import is_whole
 from fusescope.analysis.wording.explanation.kernels import kernel_text
 from fusescope.analysis.wording.explanation.products import NAMES
 from fusescope.analysis.wording.explanation.some_units import with_longest_gap, with_some_units
@@ -164,11 +166,8 @@ def _communication(saving: Saving, unit: TracedUnit) -> Sentence:
     collectives: dict[str, Shown] = {}
     if saving.before:
         largest = saving.before[0]
-        n = max(1, round(largest.count))
-        many = _MANY_UNLIKE if n > 1 and "longest_ns" in values else _MANY
-        each_ns = round(largest.ns / n)
         collectives = {"name": largest.name, "all": sum(each.ns for each in saving.before)}
-        collectives["many"] = many.of(n=n, each=each_ns, longest=values.get("longest_ns"))
+        collectives["many"] = _many(largest, values)
     is_all = _is_all(saving)
     if waits is None:
         return (_COMMUNICATION_ALONE if is_all else _COMMUNICATION), collectives
@@ -176,7 +175,20 @@ def _communication(saving: Saving, unit: TracedUnit) -> Sentence:
     return message, {**collectives, "waits": waits.of(**values)}
 
 
+def _many(collective: KernelTime, values: Mapping[str, Shown]) -> Said:
+    """Return how often a collective runs in a unit and what each execution takes, on average where
+    they differ."""
+    n, each_ns = collective.count, round(collective.ns / collective.count)
+    if not is_whole(n):
+        return _PART_OF.of(n=n, each=each_ns)
+    if round(n) > 1 and "longest_ns" in values:
+        return _MANY_UNLIKE.of(n=round(n), each=each_ns, longest=values["longest_ns"])
+    return (_MANY_MEAN if "are_unlike" in values else _MANY).of(n=round(n), each=each_ns)
+
+
 _MANY = Message("{n:count} × {each:duration}")
+_MANY_MEAN = Message("{n:count} × {each:duration} on average")
+_PART_OF = Message("{n:number} × {each:duration}")
 _MANY_UNLIKE = Message("{n:count} of {each:duration} on average, the longest {longest:duration}")
 
 

@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from fusescope.analysis.advice import findings
 from fusescope.analysis.advice.explanation import explain_subject, explain_trace
 from fusescope.analysis.advice.explanation.blocks import message_bytes
-from fusescope.analysis.advice.explanation.explanation import Parts, Saving, TraceExplanation
+from fusescope.analysis.advice.explanation.explanation import (
+    Collective,
+    Parts,
+    Saving,
+    TraceExplanation,
+)
 from fusescope.analysis.advice.explanation.unit import uneven
 from fusescope.analysis.advice.sides import advised
 from fusescope.analysis.host.runs import idle_of_runs
@@ -23,6 +28,7 @@ from fusescope.analysis.readers import read_path
 from fusescope.analysis.readers.building.trace_tables import build_trace
 from fusescope.analysis.report.explanation.trace_rows import trace_rows
 from fusescope.analysis.trace import Meta, Trace
+from fusescope.analysis.wording.explanation.blocks import collectives_text
 from fusescope.analysis.wording.explanation.savings import saving_said
 from fusescope.analysis.wording.explanation.trace import trace_sentence
 from fusescope.analysis.work_units import units_of
@@ -614,6 +620,35 @@ def test_a_collective_that_takes_far_longer_than_the_others_of_its_name_is_told(
         explained(steps_of([[Kernel("gemm", 100, "matrix_product"), *alike]] * 2))
     )
     assert "4 times allReduce (18.0 µs each)" in text and "(4 × 18.0 µs)" in text
+
+
+def test_a_mean_of_collectives_that_differ_is_no_time_of_each() -> None:
+    """Two of 10 and 14 us, 12 on average; and 0.4, 158.6 and 154.9 ms, of which data moves for
+    0.3 ms at 20 GB/s."""
+    talk = [Kernel("hcom_send__1", us, "communication") for us in (10, 14)]
+    found = explained(steps_of([[Kernel("gemm", 50, "matrix_product"), *talk]] * 2))
+    [one] = found.collectives
+    assert (one.each_ns, one.longest_ns, one.are_alike) == (12_000, None, False)
+    text = trace_sentence(found)
+    assert "2 times send (12.0 µs on average)" in text
+    assert "send (2 × 12.0 µs on average)" in text and "µs each" not in text
+    moved = Collective(
+        "batchSendRecv", 3, 104_633_333, None, transfer_ns=300_000, link_bytes_per_s=20e9,
+        longest_ns=158_600_000, are_alike=False,
+    )  # fmt: skip
+    assert collectives_text([moved]) == (
+        "3 times batchSendRecv (105 ms on average, the longest 159 ms; data moves for 300 µs of "
+        "it, at 20.0 GB/s)"
+    )
+
+
+def test_a_collective_of_some_steps_is_not_rounded_to_one_of_each() -> None:
+    """One of 88 us in one of two steps, behind 50 us of computing in each."""
+    gemm = Kernel("gemm", 50, "matrix_product")
+    found = explained(steps_of([[gemm], [gemm, Kernel("hcom_send__1", 88, "communication")]]))
+    text = trace_sentence(found)
+    assert "on average 0.5 times send (88.0 µs)" in text
+    assert "Communication takes 44.0 µs per step" in text and "send (0.5 × 88.0 µs)" in text
 
 
 def test_a_layer_over_larger_tensors_is_not_slow() -> None:
