@@ -335,6 +335,12 @@ class Column:
         number = self.number(value, signed=signed)
         return number if number == MISSING else f"{number} {self.unit}"
 
+    def at_least_three(self, value: float | None) -> str:
+        """Return a value with its unit, in three significant digits where the column has fewer: in
+        cells of intervals, whose ends would read as one."""
+        digits = max(self.digits, digits_of((value or 0.0) / self.scale))
+        return replace(self, digits=digits).text(value)
+
     @property
     def step(self) -> float:
         """Return what the last place of a number stands for."""

@@ -12,6 +12,7 @@ from fusescope.analysis import wording
 from fusescope.analysis.charts.scaling import ACROSS, Across
 from fusescope.analysis.compare.multiple.scaling import Scaling, ScalingPoint
 from fusescope.analysis.messages import say
+from fusescope.analysis.units import Column
 from fusescope.analysis.wording.multiple import scaling as words
 from fusescope.app import state
 from fusescope.app.parts import panels
@@ -119,7 +120,8 @@ def _table(points: tuple[ScalingPoint, ...]) -> None:
         if all(words.value_of(point, measure) is None for point in points):
             continue
         head = label.text()
-        columns[head[:1].upper() + head[1:]] = [_cell(point, measure) for point in points]
+        unit = words.column_of_points(points, measure)
+        columns[head[:1].upper() + head[1:]] = [_cell(point, measure, unit) for point in points]
     st.dataframe(
         pd.DataFrame(columns),
         hide_index=True,
@@ -128,6 +130,7 @@ def _table(points: tuple[ScalingPoint, ...]) -> None:
     )
 
 
-def _cell(point: ScalingPoint, measure: words.Measure) -> str:
-    value, interval = words.value_text(point, measure), words.interval_text(point, measure)
+def _cell(point: ScalingPoint, measure: words.Measure, unit: Column | None) -> str:
+    value = words.value_text(point, measure, unit)
+    interval = words.interval_text(point, measure, unit)
     return say("{value} ({interval})", value=value, interval=interval) if interval else value

@@ -501,7 +501,7 @@ def test_search_help_map_and_table(show: Callable[[Any], Timeline], page: Page) 
     expect(rows.nth(1)).to_contain_text(HOSTILE)
     expect(rows.nth(2)).to_contain_text("BatchNormalization")
     heads = timeline.root.locator(".fst-view").get_by_role("columnheader").all_inner_texts()
-    assert heads[2:4] == ["start", "duration"]  # before the other names, which are long
+    assert heads[2:4] == ["Start", "Duration"]  # before the other names, which are long
     assert page.locator("img").count() == 0
 
     timeline.canvas.focus()
@@ -527,6 +527,8 @@ def test_starts_in_the_table_have_the_digits_of_the_shortest_row(
     rows = timeline.root.locator(".fst-view tbody tr")
     expect(rows).to_have_count(3)
     heads = timeline.root.locator(".fst-view").get_by_role("columnheader").all_inner_texts()
-    assert heads == ["Operator", "start", "duration", "lane", "Type"], "of one side, no side"
+    assert heads == ["Operator", "Start", "Duration", "Lane", "Type"], "of one side, no side"
     starts = [row.split("\t")[1] for row in rows.all_inner_texts()]
     assert starts == ["0.0000 ms", "1.3400 ms", "21.3886 ms"]
+    durations = [row.split("\t")[2] for row in rows.all_inner_texts()]
+    assert durations == ["1\u202f330 µs", "20\u202f000 µs", "2 µs"], "in one unit, to that of 2 µs"

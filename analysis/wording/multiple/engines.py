@@ -10,6 +10,7 @@ from fusescope.analysis.compare.multiple.comparison import MultipleComparison
 from fusescope.analysis.compare.multiple.engines import Ran, has_engines, ran
 from fusescope.analysis.messages import Message, paragraph, say
 from fusescope.analysis.text import clean_text
+from fusescope.analysis.units import Column
 
 FactCode = Literal["engine", "precision", "compile_time", "time_interval"]
 _CHARS = 60
@@ -56,11 +57,15 @@ def facts(multiple: MultipleComparison) -> tuple[Fact, ...]:
     if not has_engines(multiple):
         return ()
     of = [ran(entry) for entry in multiple.entries]
+    bounds = [ns for one in of if one.time for ns in (one.time.low, one.time.high)]
+    times = units.column_of(bounds)
+    compiling = units.column_of(one.compile_s * 1e9 for one in of if one.compile_s)
+    compiled = tuple(_compiled(one, compiling) for one in of)
     made = (
         Fact("engine", _ENGINE, _ENGINE_HELP, tuple(map(engine_text, of))),
-        Fact("time_interval", _TIME, _TIME_HELP, tuple(map(_interval, of))),
+        Fact("time_interval", _TIME, _TIME_HELP, tuple(_interval(one, times) for one in of)),
         Fact("precision", _PRECISION, _PRECISION_HELP, tuple(one.precision for one in of)),
-        Fact("compile_time", _COMPILE, _COMPILE_HELP, tuple(map(_compiled, of))),
+        Fact("compile_time", _COMPILE, _COMPILE_HELP, compiled),
     )
     return tuple(fact for fact in made if any(fact.cells))
 
@@ -82,16 +87,18 @@ def engine_text(of: Ran) -> str:
     return say("{engine:name}, {provider:name}", engine=told, provider=provider)
 
 
-def _interval(of: Ran) -> str:
+def _interval(of: Ran, column: Column) -> str:
     if of.time is None:
         return ""
-    return say("{low:duration} to {high:duration}", low=of.time.low, high=of.time.high)
+    high = column.at_least_three(of.time.high)
+    low = column.at_least_three(of.time.low).removesuffix(f" {column.unit}")
+    return say("{low} to {high}", low=low, high=high)
 
 
-def _compiled(of: Ran) -> str:
+def _compiled(of: Ran, column: Column) -> str:
     if of.compile_s is None:
         return ""
-    return units.duration(of.compile_s * 1e9) if of.compile_s else say("none")
+    return column.text(of.compile_s * 1e9) if of.compile_s else say("none")
 
 
 def reading_sentences(multiple: MultipleComparison) -> str:

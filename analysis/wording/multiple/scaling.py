@@ -8,6 +8,7 @@ from typing import Literal
 from fusescope.analysis import units
 from fusescope.analysis.compare.multiple.scaling import Estimated, Scaling, ScalingPoint
 from fusescope.analysis.messages import Message, listed, paragraph, say
+from fusescope.analysis.units import Column
 
 Measure = Literal[
     "latency", "throughput", "speedup", "efficiency", "batch_gain", "small_op_ratio"
@@ -86,17 +87,28 @@ def value_of(point: ScalingPoint, measure: Measure) -> float | None:
     return found.value if isinstance(found, Estimated) else found
 
 
-def value_text(point: ScalingPoint, measure: Measure) -> str:
-    """'4.91 ms'; a dash where there is none."""
-    return _FORMATS[measure](value_of(point, measure))
+def column_of_points(points: Sequence[ScalingPoint], measure: Measure) -> Column | None:
+    """Return the unit that a table gives the latencies of these points and their intervals; None of
+    what has one unit in any case."""
+    if measure != "latency":
+        return None
+    intervals = (point.latency.interval for point in points)
+    bounds = [ns for found in intervals if found for ns in (found.low, found.high)]
+    return units.column_of([*(point.latency.value for point in points), *bounds])
 
 
-def interval_text(point: ScalingPoint, measure: Measure) -> str:
-    """'4.88 to 4.95 ms'; '' without an interval."""
+def value_text(point: ScalingPoint, measure: Measure, column: Column | None = None) -> str:
+    """'4.91 ms', in the unit of the column; a dash where there is none."""
+    shown = _FORMATS[measure] if column is None else column.at_least_three
+    return shown(value_of(point, measure))
+
+
+def interval_text(point: ScalingPoint, measure: Measure, column: Column | None = None) -> str:
+    """'4.88 to 4.95 ms', in the unit of the column; '' without an interval."""
     found: Estimated | float | None = getattr(point, measure)
     if not isinstance(found, Estimated) or found.interval is None:
         return ""
-    shown = _FORMATS[measure]
+    shown = _FORMATS[measure] if column is None else column.at_least_three
     low, high = shown(found.interval.low), shown(found.interval.high)
     unit = high.rpartition(" ")[2]
     if unit != high and low.endswith(f" {unit}"):

@@ -47,11 +47,13 @@ def _table(scaling: Scaling, variant: str, *, is_wide: bool) -> Table:
     table.add_column(say("threads"), justify="right", no_wrap=True)
     for name in measures:
         table.add_column(words.LABELS[name].text(), justify="right", overflow="fold")
+    in_units = {name: words.column_of_points(points, name) for name in measures}
     for point in points:
         cells = []
         for name in measures:
-            interval = words.interval_text(point, name) if is_wide or name in _BOUNDED else ""
-            lines = filter(None, (words.value_text(point, name), interval))
+            is_bounded, unit = is_wide or name in _BOUNDED, in_units[name]
+            interval = words.interval_text(point, name, unit) if is_bounded else ""
+            lines = filter(None, (words.value_text(point, name, unit), interval))
             cells.append("\n".join(line.replace(" ", _FIXED) for line in lines))
         table.add_row(words.batch_text(point), str(point.threads), *cells)
     return table

@@ -15,7 +15,13 @@ from fusescope.analysis.compare.multiple.scaling import Scaling, scaling
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.experiment import Experiment, Machine, ModelFacts, Settings
 from fusescope.analysis.report.exports.scaling_json import scaling_json
-from fusescope.analysis.wording.multiple.scaling import best_sentence, doubt_lines, interval_text
+from fusescope.analysis.wording.multiple.scaling import (
+    best_sentence,
+    column_of_points,
+    doubt_lines,
+    interval_text,
+    value_text,
+)
 from tests.compare.test_comparison import experiment_of
 from tests.factories import experiment_zip
 
@@ -80,6 +86,17 @@ def test_intervals_are_those_of_unpaired_recordings(four: Scaling) -> None:
     assert second.speedup.interval.low == pytest.approx(1.25 * math.exp(-both), rel=2e-3)
     assert second.speedup.interval.high == pytest.approx(1.25 * math.exp(both), rel=2e-3)
     assert interval_text(first, "latency") == "9.37 to 10.7 ms"
+
+
+def test_latencies_of_a_table_share_a_unit() -> None:
+    """0.5 ms is written in ms beside 10 ms: e^(±2.571 ln 1.05 √(8 / 30)) is 0.937 and 1.067 of
+    it."""
+    points = scaling([recorded(1, 1, 10.0), recorded(1, 2, 0.5)]).of("unfused")
+    unit = column_of_points(points, "latency")
+    assert [value_text(point, "latency", unit) for point in points] == ["10.00 ms", "0.50 ms"]
+    assert interval_text(points[1], "latency", unit) == "0.47 to 0.53 ms"
+    assert interval_text(points[1], "latency") == "468 to 534 µs"
+    assert column_of_points(points, "throughput") is None
 
 
 def test_what_is_said_and_drawn(four: Scaling, golden: Callable[[str, Any], None]) -> None:

@@ -10,14 +10,36 @@ const unitOf = (ns) => UNITS.find(([size]) => ns >= size * 0.9995) ?? UNITS[3];
 /* Three significant digits, as analysis.units.duration. */
 export const duration = (ns) => printed(ns, 0).text;
 
+/* How many digits behind the point make three significant ones. */
+const placesOf = (value) => value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+
 /* A duration with `more` digits, as text and as it reads in ns, and what its last digit is. */
 function printed(ns, more) {
   const [size, unit] = unitOf(ns);
   const value = ns / size;
-  const places = size === 1 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  const digits = size === 1 ? 0 : places + more;
+  const digits = size === 1 ? 0 : placesOf(value) + more;
   const number = value.toFixed(digits);
   return { text: `${number} ${unit}`, ns: Number(number) * size, step: ns && size / 10 ** digits };
+}
+
+/* How durations that stand below each other are written: in one unit, as analysis.units.column_of. */
+export function durationsBelow(all) {
+  const known = all.filter((ns) => ns > 0);
+  const largest = Math.max(1, ...known);
+  const least = Math.min(largest, ...known);
+  let at = UNITS.indexOf(unitOf(largest));
+  let digits = placesOf(largest / UNITS[at][0]);
+  for (const few of [9.5, 0.95]) digits += Number(least / UNITS[at][0] < few * 10 ** -digits);
+  if (digits >= 3 && at < UNITS.length - 1) [at, digits] = [at + 1, digits - 3];
+  const [size, unit] = UNITS[at];
+  const places = size === 1 ? 0 : digits;
+  return (ns) => {
+    const [whole, part] = (ns / size).toFixed(places).split(".");
+    if (ns > 0 && Number(`${whole}.${part ?? 0}`) === 0) {
+      return `<${(10 ** -places).toFixed(places)} ${unit}`;
+    }
+    return `${grouped(whole)}${part === undefined ? "" : `.${part}`} ${unit}`;
+  };
 }
 
 /* Two durations beside which that of their difference stands, as analysis.units.durations_apart. */

@@ -1,7 +1,7 @@
 /* The table of what ran in the stretch that is selected, below the canvas. */
 
 import { fromServer, restOf, sumUp, TOGETHER } from "../data/sums.js";
-import { duration, grouped, moment, plainText, share } from "../data/text.js";
+import { duration, durationsBelow, grouped, moment, plainText, share } from "../data/text.js";
 import { paragraph, say } from "../data/words.js";
 import { distinctSpans } from "../data/spans.js";
 import { button, element, swatch } from "./elements.js";
@@ -94,12 +94,13 @@ export function createSummary(view, questions, actions) {
     const top = element("thead");
     top.append(line);
     const body = element("tbody");
+    const told = durationsBelow(rows.map(({ time }) => time));
     for (const { name, time, count } of rows) {
       const row = element("tr");
       const first = element("th");
       first.scope = "row";
       first.append(...name);
-      const cells = [duration(time), share(time, size), grouped(count)];
+      const cells = [told(time), share(time, size), grouped(count)];
       row.append(first, ...cells.map((text) => element("td", "", text)));
       body.append(row);
     }

@@ -2,7 +2,7 @@
 
 import { firstWhere } from "../data/calls.js";
 import { causeLabel, HOST, kindLabel, showsHost } from "../data/host.js";
-import { duration, moment, plainText } from "../data/text.js";
+import { durationsBelow, moment, plainText } from "../data/text.js";
 import { windowOf } from "../data/view.js";
 import { say } from "../data/words.js";
 import { element } from "./elements.js";
@@ -67,6 +67,7 @@ function resolutions(view, rows) {
    something. Times stand before the other names: a narrow window shows them. */
 function columnsOf(view, rows) {
   const names = ({ side, lane, laneIndex, i }) => namesIn(side, laneIndex, lane.op[i]);
+  const told = durationsBelow(rows.map(({ dur }) => dur));
   const columns = [
     { key: "view_side", look: "fst-short", text: ({ side }) => side.label },
     { key: "stretch_operator", look: "", text: (row) => names(row)[1] },
@@ -78,9 +79,9 @@ function columnsOf(view, rows) {
           ? say("no_start")
           : moment(lane.ran[i], Math.max(side.dur, 1), digits[sideIndex]),
     },
-    { key: "duration", look: "fst-time", text: ({ dur }) => duration(dur) },
+    { key: "duration", look: "fst-time", text: ({ dur }) => told(dur) },
     { key: "lane", look: "fst-short", text: (row) => names(row)[0] },
-    { key: "view_type", look: "", text: (row) => names(row)[2] },
+    { key: "view_type", look: "fst-type", text: (row) => names(row)[2] },
   ];
   const silent = new Set([
     view.sides.length === 1 ? "view_side" : "",
