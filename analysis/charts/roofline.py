@@ -46,7 +46,7 @@ def roofline(picture: Picture, names: tuple[str, str], colours: Colours = LIGHT)
             "itemsizing": "constant",
         },
         hovermode="closest",
-        annotations=[_roof_label(line, picture) for line in picture.lines],
+        annotations=[_roof_label(line, picture) for line in picture.labelled],
         xaxis={
             "title": {"text": say("arithmetic intensity, FLOP/B")},
             "type": "log",
@@ -84,17 +84,16 @@ def _roof(line: Line, picture: Picture, colours: Colours) -> go.Scatter:
 
 
 def _roof_label(line: Line, picture: Picture) -> dict[str, object]:
-    """Its name at the line: above the end of a flat one, right below a rising one."""
+    """Its name above the line, at the end of a flat one: below it operators are."""
     x, y = picture.label(line)
-    above = not line.rises and line.side != "candidate"
     return {
         "x": float(np.log10(x)),
         "y": float(np.log10(y)),
         "text": label_text(line_label(line)),
         "showarrow": False,
-        "xanchor": "left" if line.rises else "right",
-        "yanchor": "bottom" if above else "top",
-        "xshift": 5 if line.rises else 0,
+        "xanchor": "right",
+        "yanchor": "bottom",
+        "xshift": -4 if line.rises else 0,
         "font": {"size": 11},
     }
 

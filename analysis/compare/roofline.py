@@ -39,6 +39,8 @@ _DASHES: dict[str, tuple[int, ...]] = {
     "L3": (6, 3, 2, 3, 2, 3),
 }
 _OTHER_DASHES = (2, 7)
+# How high a name is, of the axis, and how far a line rises beside it besides.
+_TEXT, _RISING_TEXT = 0.06, 0.12
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,19 @@ class Picture:
         rising = [one for one in self.lines if one.rises]
         at = x * (to_x / x) ** (0.15 + 0.7 * rising.index(line) / len(rising))
         return at, at * line.rate
+
+    @property
+    def labelled(self) -> tuple[Line, ...]:
+        """The lines above which a name has room, the highest first: a legend names the others."""
+        low, high = self.rates
+        found: list[Line] = []
+        lines = sorted(self.lines, key=lambda one: -one.rate)
+        for at, line in enumerate(lines):
+            room = (high / low) ** (_RISING_TEXT if line.rises else _TEXT)
+            above = [one.rate for one in lines[:at] if one.rises == line.rises]
+            if not above or above[-1] >= room * line.rate:
+                found.append(line)
+        return tuple(found)
 
 
 @once
