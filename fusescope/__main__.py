@@ -1,5 +1,5 @@
 """`python -m fusescope`: the command line."""
 
-from fusescope.app.cli.main import main
+from fusescope.app.cli.main import program
 
-main()
+program()

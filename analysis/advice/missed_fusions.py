@@ -9,6 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -189,8 +190,7 @@ def _usual_ns(comparison: Comparison) -> dict[str, float]:
     return {str(names[at]): float(mean_ns[at]) for at in np.flatnonzero(executions > 0)}
 
 
-@dataclass(frozen=True)
-class Unjudged:
+class Unjudged(msgspec.Struct, frozen=True):
     """Places of the model, as names of their operators, that are known and not judged; `spent_ns`
     is what the candidate runs for them per run, None where none was timed."""
 

@@ -6,14 +6,14 @@ are worth: of a convolution that is fused, what it takes; of others a share of w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from fusescope.analysis.advice.finding import Gain
 
 
-@dataclass(frozen=True)
-class Convolution:
+class Convolution(msgspec.Struct, frozen=True):
     """Time of a fused convolution = fixed_ns + at_peak x its time at the arithmetic peak
     + at_bandwidth x that at the bandwidth of main memory + now x what it takes unfused; `low` and
     `high` bound what others took, as parts of it."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -39,8 +40,7 @@ _RATES = ("utilisation", "attained_flops_per_s", "attained_bytes_per_s", "bound_
 _AND, _AND_MORE = " + ", " + …"
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(msgspec.Struct, frozen=True):
     """Operations and compulsory bytes of an operator in one run."""
 
     flops: float
@@ -95,7 +95,7 @@ class Subject:
         if kept is None:
             return under
         rates = {name: under.operators[name] / kept for name in _RATES}
-        return replace(under, operators=under.operators.assign(**rates))
+        return msgspec.structs.replace(under, operators=under.operators.assign(**rates))
 
     @cached_property
     def times(self) -> dict[str, float]:

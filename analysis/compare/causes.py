@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 import numpy as np
 
 from fusescope.analysis.compare.groups.fusion import Fusion, Kind
@@ -31,8 +31,7 @@ _MIN_SHARE = 0.5  # of the time: what most of it ran in
 _PRECISIONS = ("float", "bfloat", "int8", "uint8")
 
 
-@dataclass(frozen=True)
-class Cause:
+class Cause(msgspec.Struct, frozen=True):
     """One thing that differs; `before` and `after` say how, '' where there is nothing to say."""
 
     code: CauseCode

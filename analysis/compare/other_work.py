@@ -4,8 +4,10 @@ between them is shown."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from fusescope.analysis.compare.comparison import explanation_of
 from fusescope.analysis.compare.graphs.captured import captured_graph
@@ -34,8 +36,7 @@ _OF_CHANGE: tuple[DiagnosticCode, ...] = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class OtherWork:
+class OtherWork(msgspec.Struct, frozen=True):
     """What two sides are by the work that they do. `reason` is why no change is shown, None where
     they can be compared. `shares` is what joins of the operator time of each, `shown` what of it
     shows one model; `weights` are sizes that one side alone has, and `explained` what the reason

@@ -3,8 +3,7 @@ matrix products by the rate that they attained."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -39,8 +38,7 @@ ROOFLINE = (
 PRODUCTS = ("matrix_product", "grouped_product")
 
 
-@dataclass(frozen=True)
-class Roofs:
+class Roofs(msgspec.Struct, frozen=True):
     """Arithmetic peaks (int8, and of all others) and the bandwidth of main memory that figures
     rest on; `caches` are the bandwidths of cache levels, as measured. `device` is the product whose
     public figures some of them are: then `tops` has a peak for each data type, unless one was
@@ -54,8 +52,7 @@ class Roofs:
     device: DevicePeaks | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class UnderRoofs:
+class UnderRoofs(msgspec.Struct, frozen=True, eq=False):
     """The roofs of a side, and ROOFLINE of each row of `by_operator`, all of one execution:
     `bytes` as compulsory_bytes, `int8` whether the row is held against the peak of 8-bit products,
     `number_type` the data type of what it multiplies (null where the file does not say it), the
@@ -95,8 +92,7 @@ def _entered(assumptions: Assumptions) -> tuple[float | None, float | None]:
     return assumptions.peak_flops_per_s, assumptions.bandwidth_bytes_per_s
 
 
-@dataclass(frozen=True)
-class Product:
+class Product(msgspec.Struct, frozen=True):
     """One distinct matrix product: what it reads, its rate, its time per run, and the part of the
     arithmetic peak that it reached (None where that is not known). `row` is its place in
     `by_operator`."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+import msgspec
 
 from fusescope.analysis.compare.choice import default_baseline
 from fusescope.analysis.compare.side import Side
@@ -18,8 +19,7 @@ from fusescope.analysis.metrics.spans import run_spans
 from fusescope.analysis.trace import Trace
 
 
-@dataclass(frozen=True)
-class RunFacts:
+class RunFacts(msgspec.Struct, frozen=True):
     """Of one run: `profiled_ns` the mean run as profiled, None where the file does not mark its
     runs, and `run_ns` the one that comparisons are of, which is that or, of runs in blocks, the
     typical one; `runs` is how many of them count, un-profiled ones where there are any.

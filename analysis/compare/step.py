@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.side import Side
@@ -14,8 +15,7 @@ PARTS: tuple[StepPart, ...] = ("computing", "communication", "copies", "idle")
 _MOSTLY_PROFILER = 2.0  # the change as profiled over that without the profiler
 
 
-@dataclass(frozen=True)
-class StepChange:
+class StepChange(msgspec.Struct, frozen=True):
     """Candidate - baseline in ns: of the whole run as profiled, and of each part that a side has;
     `leading` is the part that changed most in the direction of the whole."""
 

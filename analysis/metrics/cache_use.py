@@ -6,7 +6,8 @@ Never mix these figures with a profiler's cache counters: they are a different q
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+
+import msgspec
 
 from fusescope.analysis.graph import COMPILED_DOMAIN, Graph
 from fusescope.analysis.quantity import ratio
@@ -15,8 +16,7 @@ DEFAULT_CACHE_BYTES = 32 * 1024 * 1024
 _WITH_BODY = {"If", "Loop", "Scan", "SequenceMap"}
 
 
-@dataclass(frozen=True)
-class CacheUse:
+class CacheUse(msgspec.Struct, frozen=True):
     """Modelled, per run. Sizes in bytes, ratios as fractions.
 
     `touched_bytes`: inputs, parameters and outputs of every operator, once per operator;

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -39,8 +39,7 @@ _NOT_COUNTED = frozenset(
 HEAD_UNIT = re.compile(r"\s*\(([^()]*)\)$")
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(msgspec.Struct, frozen=True):
     """One figure of counters: the columns that it is made of, each with the core it is of.
 
     `of` says whose time a column is weighed with: the cube core's (or the one core's, where cube
@@ -151,8 +150,7 @@ _LEAST_BYTES = 2.0**20  # GB/s x ns, of a copy: smaller ones say nothing about t
 _TIME_UNITS = {"ns": 1e-3, "us": 1.0, "ms": 1e3}
 
 
-@dataclass(frozen=True)
-class Counter:
+class Counter(msgspec.Struct, frozen=True):
     """A counter over one run: its value, and the part of the operators' time it is known for."""
 
     value: float
@@ -234,8 +232,7 @@ def type_counters(trace: Trace) -> pd.DataFrame:
     return _everything(trace).types.copy(deep=False)
 
 
-@dataclass(frozen=True, eq=False)
-class _Everything:
+class _Everything(msgspec.Struct, frozen=True, eq=False):
     """The measures of the whole trace, of each operator and of each op type."""
 
     total: Mapping[str, Counter]
@@ -466,8 +463,7 @@ class _Counted:
         return first
 
 
-@dataclass(frozen=True, eq=False)
-class _Known:
+class _Known(msgspec.Struct, frozen=True, eq=False):
     """Numerator and denominator of the calls that have both, for each piece of a measure, with
     their places; and the places and durations of the calls of any piece."""
 

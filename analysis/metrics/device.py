@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from fusescope.analysis.metrics.breakdown import steady_calls
@@ -19,8 +19,7 @@ _COPIES = ("Memcpy", "Memset")  # how every reader names copies and fills of mem
 _ROCM_COPIES = "__amd_rocclr_"  # ROCm copies and fills memory by kernels of these names
 
 
-@dataclass(frozen=True)
-class DeviceUse:
+class DeviceUse(msgspec.Struct, frozen=True):
     """Means per run of one trace; all devices of the file together.
 
     `kernels` are executions without copies, fills and communication. `busy_ns` is the union of all

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 import numpy as np
 
 from fusescope.analysis.metrics.breakdown import steady_calls
@@ -18,8 +18,7 @@ ASSUMED_TAU_NS = 10_000.0
 DISPATCH_FACTOR = 10.0
 
 
-@dataclass(frozen=True)
-class SmallOps:
+class SmallOps(msgspec.Struct, frozen=True):
     """Time and count in light operators; ratios are fractions, the rest is per run.
 
     `unknown_time` is the share of time in operators of unknown class: it stays in the
@@ -33,8 +32,7 @@ class SmallOps:
     unknown_time: float | None
 
 
-@dataclass(frozen=True)
-class ShortOps:
+class ShortOps(msgspec.Struct, frozen=True):
     """Operators shorter than tau: share of time and of count as fractions, per-run sums."""
 
     time: float | None

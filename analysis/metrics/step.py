@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -21,8 +21,7 @@ from fusescope.analysis.metrics.warmup import steady_runs
 from fusescope.analysis.trace import Trace
 
 
-@dataclass(frozen=True)
-class StepParts:
+class StepParts(msgspec.Struct, frozen=True):
     """Parts of one run in ns, which add up to `span_ns`.
 
     `computing_ns` is the union of operators that are neither communication nor copies;
@@ -38,8 +37,7 @@ class StepParts:
     idle_ns: int
 
 
-@dataclass(frozen=True)
-class Exposed:
+class Exposed(msgspec.Struct, frozen=True):
     """Of the `busy_ns` in which anything ran, what only communication and only copies took, in ns,
     as in `StepParts`."""
 
@@ -48,8 +46,7 @@ class Exposed:
     copies_ns: int
 
 
-@dataclass(frozen=True, eq=False)
-class Gaps:
+class Gaps(msgspec.Struct, frozen=True, eq=False):
     """Where the idle time of a run is, in ns, which adds up to it.
 
     `before_ns` has a row an operator of the trace: from the end of all earlier calls, whatever
@@ -61,8 +58,7 @@ class Gaps:
     after_ns: int
 
 
-@dataclass(frozen=True, eq=False)
-class MeanGaps:
+class MeanGaps(msgspec.Struct, frozen=True, eq=False):
     """The same of the mean of several runs."""
 
     before_ns: np.ndarray
@@ -201,8 +197,7 @@ def exposed_of_calls(trace: Trace) -> Exposed | None:
     return Exposed(busy, with_communication - computing, busy - with_communication)
 
 
-@dataclass(frozen=True, eq=False)
-class TimedRun:
+class TimedRun(msgspec.Struct, frozen=True, eq=False):
     """The calls that the parts of a run are made of, clipped to it, in ns on the trace's clock.
 
     `operators` are their rows of the trace's operators; `start_ns` of the run is None where the

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 import numpy as np
 
 from fusescope.analysis.metrics.breakdown import steady_calls
@@ -17,8 +17,7 @@ _FIELDS = ["operator", "run", "stream", "start_ns", "dur_ns", "span_ns"]  # coun
 _WINDOWS = 10  # what lies between the first and the last call is looked through by its tenths
 
 
-@dataclass(frozen=True)
-class Stretch:
+class Stretch(msgspec.Struct, frozen=True):
     """From `start_ns` to `end_ns` on the trace's clock."""
 
     start_ns: int

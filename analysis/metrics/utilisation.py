@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -35,8 +35,7 @@ _FLOATS = ("float64", "float32", "bfloat16", "float16")
 _TF32 = re.compile(r"tf32|xf32|tensorop_s1688|_s1688")
 
 
-@dataclass(frozen=True)
-class Tops:
+class Tops(msgspec.Struct, frozen=True):
     """Arithmetic peaks of a machine in operations per second, None where not known: those of 8-bit
     products and of all others, or, where `by_type` is given, of each data type."""
 

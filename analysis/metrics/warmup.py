@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from fusescope.analysis.metrics.memo import once
@@ -12,8 +11,7 @@ from fusescope.analysis.trace import Trace
 SLOW_FACTOR = 1.5
 
 
-@dataclass(frozen=True)
-class SteadyRuns:
+class SteadyRuns(msgspec.Struct, frozen=True):
     """Profiled runs that per-operator figures rest on, and how many were set aside.
 
     `marked` runs were marked as warm-up by the recorder, `slow` leading runs took longer than

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
+
+import msgspec
 
 _MAX_CHARS = 200
 
 
-@dataclass(frozen=True)
-class DevicePeaks:
+class DevicePeaks(msgspec.Struct, frozen=True):
     """One product: `flops_per_s` by data type (operations for int8), bytes per second of its
     memory, and the vendor's document that has the figures."""
 

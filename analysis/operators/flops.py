@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from fusescope.analysis.graph import Graph, Node
 from fusescope.analysis.operators import attention_flops, xla_flops
@@ -80,8 +81,7 @@ def shapes_source(op_type: str) -> str:
     return attention_flops.FROM_SCORES if is_attention else FROM_SHAPES
 
 
-@dataclass(frozen=True)
-class _Tensor:
+class _Tensor(msgspec.Struct, frozen=True):
     shape: Shape
     layout: str  # '' for plain ones
 

@@ -10,9 +10,10 @@ import csv
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
+
+import msgspec
 
 from fusescope.analysis.operators.classes import op_class
 
@@ -46,8 +47,7 @@ _JOINTS = frozenset(("fusion", "split", "parallel", "more"))  # of names, not of
 _AKG_NUMBER = re.compile(r"_\d+$")
 
 
-@dataclass(frozen=True)
-class Members:
+class Members(msgspec.Struct, frozen=True):
     """What a fused operator stands for; no members at all: it was inserted by the engine."""
 
     members: tuple[str, ...]

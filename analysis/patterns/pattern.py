@@ -7,10 +7,12 @@ one at a time at every level; the tests do the same again and compare.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
+
+import msgspec
 
 from fusescope.analysis.graph import Graph, Node
 from fusescope.analysis.patterns.template import Found, Template
@@ -59,13 +61,12 @@ class Conditions:
         return self.level == "all" and self.is_on("NchwcTransformer")
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(msgspec.Struct, frozen=True):
     """One condition that does not hold: which, at which tensor ('' for none), and the facts."""
 
     code: Blocker
     tensor: str = ""
-    values: Mapping[str, Fact] = field(default_factory=lambda: MappingProxyType({}))
+    values: Mapping[str, Fact] = msgspec.field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +100,7 @@ class Site:
 Condition = Callable[[Site], Iterator[Block]]
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(msgspec.Struct, frozen=True):
     """One optimizer that fuses a pattern, from which level on, and under which conditions."""
 
     optimizer: str
@@ -135,8 +135,7 @@ class Pattern:
     applies: Callable[[Site], bool] = lambda site: True
 
 
-@dataclass(frozen=True, eq=False)
-class Match:
+class Match(msgspec.Struct, frozen=True, eq=False):
     """A pattern at one place. `blocks` are the conditions that do not hold for the way that comes
     nearest; `absorbed` and `folded` as in Pattern, as nodes. `optimizer` is that way's. `steps` are
     the nodes by the step of the template they stand for, `tensors` those by its free names."""
@@ -147,8 +146,8 @@ class Match:
     folded: tuple[Node, ...]
     optimizer: str
     blocks: tuple[Block, ...]
-    steps: Mapping[str, Node] = field(default_factory=lambda: MappingProxyType({}))
-    tensors: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    steps: Mapping[str, Node] = msgspec.field(default_factory=lambda: MappingProxyType({}))
+    tensors: Mapping[str, str] = msgspec.field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def complete(self) -> bool:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from fusescope.analysis.graph import Node
 from fusescope.analysis.patterns.view import STANDARD, View
@@ -20,8 +21,7 @@ _LINE = re.compile(r"(\w+) = ([\w|]+)\(([\w, *]*)\)")
 _COMMUTATIVE = frozenset(("Add", "Mul", "Sum"))
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One operator: its op types, its arguments, and whether further inputs may follow."""
 
     name: str
@@ -30,16 +30,14 @@ class Step:
     open_end: bool
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """One place where a template fits: nodes by step and tensors by free name."""
 
     nodes: Mapping[str, Node]
     tensors: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(msgspec.Struct, frozen=True):
     """Steps in topological order; the last one is where matching starts."""
 
     steps: tuple[Step, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.experiment import Experiment
@@ -43,8 +44,7 @@ def anything(source: Source, other: Source) -> bool:
     return True
 
 
-@dataclass(frozen=True, eq=False)
-class Reader:
+class Reader(msgspec.Struct, frozen=True, eq=False):
     """One format.
 
     `name` is that of `Meta.format`, `title` what its users call it: 'Ascend profiler,

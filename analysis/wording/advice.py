@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from fusescope.analysis.messages import Message, Shown, paragraph, say
 from fusescope.analysis.patterns.pattern import Blocker, Fact
@@ -49,8 +50,7 @@ class OwnFused(Protocol):
     def count(self) -> int: ...
 
 
-@dataclass(frozen=True)
-class Advice:
+class Advice(msgspec.Struct, frozen=True):
     """What blocked a fusion, and what to change. Placeholders are its values, and `tensor`."""
 
     why: Message

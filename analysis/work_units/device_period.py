@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from fusescope.analysis.metrics.spans import call_times
 from fusescope.analysis.trace import Trace
 
 
-@dataclass(frozen=True, eq=False)
-class DeviceWindows:
+class DeviceWindows(msgspec.Struct, frozen=True, eq=False):
     """Units on the device: when they begin, and how long they take until the next one does, the
     last one until its last kernel ends."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from fusescope.analysis.metrics.memo import once
 from fusescope.analysis.trace import Trace
@@ -10,8 +10,7 @@ from fusescope.analysis.work_units.marked import units_of_annotations, units_of_
 from fusescope.analysis.work_units.work import Work
 
 
-@dataclass(frozen=True)
-class WorkKind:
+class WorkKind(msgspec.Struct, frozen=True):
     """A kind of work: how many units of it a trace has, and how long one takes on average, in
     ns."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -101,8 +102,7 @@ def units_of_annotations(trace: Trace) -> Units | None:
     return None
 
 
-@dataclass(frozen=True, eq=False)
-class _Marks:
+class _Marks(msgspec.Struct, frozen=True, eq=False):
     """Spans of the host that follow one another, their names, and what stands for all of them."""
 
     stem: str

@@ -10,12 +10,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.experiment import Experiment
@@ -49,8 +51,7 @@ _FULL = Message("{file:name} was not kept in the library, which may take {size} 
 _FAILED = Message("{file:name} was not kept in the library: {reason:name}.")
 
 
-@dataclass(frozen=True)
-class Read:
+class Read(msgspec.Struct, frozen=True):
     """What was read of a file, and what became of it in the library: a sentence, None where nothing
     did."""
 

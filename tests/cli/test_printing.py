@@ -220,3 +220,21 @@ def test_names_that_are_cut_to_the_same_text_show_what_tells_them_apart() -> Non
     ranks = [f"job_of_many_ranks_rank_{rank}_of_64_x.json" for rank in (10, 20)]
     assert cut_names(ranks, 20) == ["…ank_10_of_64_x.json", "…ank_20_of_64_x.json"]
     assert cut_names(["same_name_of_two_files.json"] * 2, 20) == ["same_name…files.json"] * 2
+
+
+def test_a_process_of_its_own_ends_at_once_and_leaves_nothing_undone() -> None:
+    """What was to be done at the end is done, what was printed is there, and the code is kept."""
+    code = (
+        "import atexit, sys\n"
+        "from fusescope.app.cli.main import program\n"
+        "class Freed:\n    def __del__(self): print('freed')\n"
+        "freed = Freed()\n"
+        "atexit.register(lambda: print('removed'))\n"
+        "program()"
+    )
+    for arguments, returned in ((["zoo"], 0), (["nonsense"], 2)):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == returned
+        assert done.stdout.endswith("removed\n"), "nothing is freed piece by piece"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -80,8 +80,7 @@ def _told_apart(trace: Trace, originals: Sequence[Original]) -> Trace | None:
     return _split(trace, ops, texts[ran.of_call], tuple(originals))
 
 
-@dataclass(frozen=True)
-class _Ran:
+class _Ran(msgspec.Struct, frozen=True):
     """Operators that no other is around, in order: their kinds and runs, and for each call of the
     trace the place of the one that it is of, -1 for none."""
 

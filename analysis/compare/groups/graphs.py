@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from fusescope.analysis.compare.groups.fused import fused_operators, kind
 from fusescope.analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator, Part
@@ -20,8 +21,7 @@ from fusescope.analysis.text import clean_text
 from fusescope.analysis.trace import Diagnostic, DiagnosticCode, Value
 
 
-@dataclass(frozen=True, eq=False)
-class Optimised:
+class Optimised(msgspec.Struct, frozen=True, eq=False):
     """A graph that an engine made of the model, None where it ran the model as it is, and which of
     its tensors hold the values of which of the model's."""
 

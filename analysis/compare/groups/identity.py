@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from fusescope.analysis.compare.groups.equivalence import duplicates
 from fusescope.analysis.experiment import TensorMatch
@@ -29,8 +30,7 @@ _SUMS = {"Add", "Sum"}
 _NCHWC_NAME = re.compile(r"^(.*?)(_bn|_mul)?_nchwc(?:_token_\d+)?$", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(msgspec.Struct, frozen=True):
     """The model's tensor, and how that is known."""
 
     tensor: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -25,8 +25,7 @@ from fusescope.analysis.trace import Diagnostic, Trace
 LONGEST = 16
 
 
-@dataclass(frozen=True, eq=False)
-class _Ran:
+class _Ran(msgspec.Struct, frozen=True, eq=False):
     """The operators of a side in the order of first execution, by their rows, and what is known of
     each; `types` are the op types that a fused kernel's name lists, by position, `is_copy` says
     which only copy or fill memory."""

@@ -9,9 +9,10 @@ tensors on both sides. Where it is not, the group is joined with its neighbours 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
+
+import msgspec
 
 from fusescope.analysis.compare.groups.disjoint import DisjointSets
 from fusescope.analysis.compare.groups.equivalence import (
@@ -35,8 +36,7 @@ GroupKnownBy = Literal["name", "value", "structure", "merged"]
 WEAKEST: tuple[GroupKnownBy, ...] = ("name", "value", "structure", "merged")
 
 
-@dataclass(frozen=True)
-class LineageGroup:
+class LineageGroup(msgspec.Struct, frozen=True):
     """Names of the nodes of one group in graph order, and of the model's tensors at its boundary.
 
     `fate` is runs for a group with optimised nodes; folded: computed on load; removed: its result
@@ -52,8 +52,7 @@ class LineageGroup:
     fate: Fate = "runs"
 
 
-@dataclass(frozen=True)
-class Lineage:
+class Lineage(msgspec.Struct, frozen=True):
     """Groups in model order: every original node is in exactly one. Every optimised node is in
     exactly one or in `inserted`; `unexplained` are groups of optimised nodes alone. `weights` are
     the model's constant tensors and what was folded into them, `shape_readers` nodes that took

@@ -7,7 +7,8 @@ that went into it, and on the eager side operators of these types launched kerne
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from fusescope.analysis.compare.groups.disjoint import DisjointSets
 from fusescope.analysis.operators.classes import is_heavy, op_class, plain_type
@@ -20,12 +21,11 @@ Rows = tuple[list[int], list[int]]
 _SAME = {"to_copy": "copy", "clone": "copy", "convert_element_type": "copy", "relu": "clamp_min"}
 
 
-@dataclass
-class Listed:
+class Listed(msgspec.Struct):
     """Names of operators that kernels list together, and the rows of both sides."""
 
-    launchers: list[str] = field(default_factory=list)
-    rows: Rows = field(default_factory=lambda: ([], []))
+    launchers: list[str] = msgspec.field(default_factory=list)
+    rows: Rows = msgspec.field(default_factory=lambda: ([], []))
 
 
 def listed_together(

@@ -7,8 +7,8 @@ Needs no graphs: two traces of one model, of which at least one says what its op
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import pandas as pd
 
 from fusescope.analysis.compare.groups.disjoint import DisjointSets
@@ -20,8 +20,7 @@ from fusescope.analysis.operators.members import Members, parse_members, type_in
 from fusescope.analysis.trace import Trace, noted
 
 
-@dataclass(frozen=True)
-class _Ran:
+class _Ran(msgspec.Struct, frozen=True):
     """One operator of a trace; `members` None: it stands for itself."""
 
     operator: Operator

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -21,8 +21,7 @@ from fusescope.analysis.trace import Trace
 _COLUMNS = ("name", "op_type", "op_class", "inputs", "outputs", "launched_by")
 
 
-@dataclass(frozen=True, eq=False)
-class Ran:
+class Ran(msgspec.Struct, frozen=True, eq=False):
     """The operators of a side that ran: rows of `by_operator` in the order in which they first
     ran, and some of their columns as codes of texts, which both sides share; 0 is '' and null.
     `proven` is the baseline's name as `counterparts` gives it, `origin` that or the own one without

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from fusescope.analysis.compare.groups.fusion import Group, KnownBy, Operator, group_places
@@ -15,8 +15,7 @@ _OF_GRAPHS: tuple[KnownBy, ...] = ("name", "value", "structure", "merged")
 _MOVING = ("data_movement", "copy", "cast", "layout")
 
 
-@dataclass(frozen=True)
-class Added:
+class Added(msgspec.Struct, frozen=True):
     """Operators that a side runs for a group although no original of it does their kind of work,
     and the other side runs none such, in graph order, and their mean time in a run in ns, without
     slow executions."""

@@ -9,10 +9,10 @@ trimmed means (statistics.yuen_between): from or to the baseline, it is the inte
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -32,8 +32,7 @@ MIN_RUNGS = 3
 Noise = Literal["known", "unknown", "control_differs"]
 
 
-@dataclass(frozen=True)
-class Gain:
+class Gain(msgspec.Struct, frozen=True):
     """Time per run that is saved, in whole ns: below 0 it is lost. `low` <= `value` <= `high`, None
     below 5 blocks."""
 
@@ -42,16 +41,14 @@ class Gain:
     high: int | None
 
 
-@dataclass(frozen=True)
-class Rung:
+class Rung(msgspec.Struct, frozen=True):
     """A variant and its typical un-profiled time."""
 
     variant: str
     time_ns: int
 
 
-@dataclass(frozen=True)
-class LadderStep:
+class LadderStep(msgspec.Struct, frozen=True):
     """From the rung `before` to `after`. `outcome` is whether its interval is above or below 0;
     `direct` is that of the verdict on these two alone, which does not go by way of the baseline
     and may differ where either is close."""
@@ -64,8 +61,7 @@ class LadderStep:
     direct: VerdictOutcome
 
 
-@dataclass(frozen=True)
-class Ladder:
+class Ladder(msgspec.Struct, frozen=True):
     """Steps between neighbours; their gains add up to `total`, to the ns.
 
     `baseline` is the variant that all are paired with. Intervals are at 1 - `alpha`, the verdict's

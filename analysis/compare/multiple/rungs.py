@@ -4,9 +4,10 @@ step from one to another is. An engine that is added, or a rung of one, is a lin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
+
+import msgspec
 
 StepCode = Literal[
     "capture", "code_generation", "fusion", "capture_and_code_generation",
@@ -16,8 +17,7 @@ StepCode = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Rungs:
+class Rungs(msgspec.Struct, frozen=True):
     """Variants from the bottom up. `steps` has every way from one to a later one, but for the way
     from the first to the last, which is the whole: a rung between them may not have been recorded.
     `whole` is what users call all of it, '' where they call it as the variant."""

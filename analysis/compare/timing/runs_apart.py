@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 _FAR = 1.25  # of the median, or as far below it: runs of one process mostly differ by less
 _MOVES = 0.01  # of the median, by which its mean is off: a figure of three digits shows it
 
 
-@dataclass(frozen=True)
-class RunsApart:
+class RunsApart(msgspec.Struct, frozen=True):
     """Runs of one trace in two kinds: how many are far from the median, and the shortest and the
     longest of these and of the others, in ns. `others` is 0 where runs are spread so that no few
     stand apart; `near_ns` are then those of all, and `median_ns` says what half of them take."""

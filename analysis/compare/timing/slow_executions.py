@@ -8,8 +8,7 @@ mostly the wait for another rank, and all of its time is communication.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -24,8 +23,7 @@ _MIN_RUNS = 3
 _NAME_CHARS = 80
 
 
-@dataclass(frozen=True)
-class SlowExecution:
+class SlowExecution(msgspec.Struct, frozen=True):
     """One execution: its operator, what it took, and the median of its place over the runs."""
 
     name: str
@@ -34,8 +32,7 @@ class SlowExecution:
     median_ns: float
 
 
-@dataclass(frozen=True)
-class SlowExecutions:
+class SlowExecutions(msgspec.Struct, frozen=True):
     """Those of one side: how many, what they add to the mean run beyond their medians, and the
     one that adds most; None without any."""
 

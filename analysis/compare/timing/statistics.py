@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 import numpy as np
 
 from fusescope.analysis.compare.timing.student_t import quantile as student_t_quantile
@@ -27,8 +27,7 @@ TYPICAL = 0.25
 POCOCK = {1: 0.05, 2: 0.0294, 3: 0.0221, 4: 0.0182, 5: 0.0158}
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(msgspec.Struct, frozen=True):
     """A trimmed mean with its standard error and degrees of freedom, in log units."""
 
     mean: float

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import msgspec
@@ -56,8 +55,7 @@ Run = tuple[int, int, object]  # start_ns, dur_ns, thread
 Node = tuple[int, int, int, Event]  # start_ns, dur_ns, place in the file, event
 
 
-@dataclass(frozen=True)
-class Kernel:
+class Kernel(msgspec.Struct, frozen=True):
     """A kernel on the device of an execution provider."""
 
     start_ns: int
@@ -67,8 +65,7 @@ class Kernel:
     parent: Event | None
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(msgspec.Struct, frozen=True):
     """Events of one file: runs in file order, nodes by start with the longer first, kernels."""
 
     runs: list[Run]
@@ -184,7 +181,7 @@ def _launched(kernels: list[Kernel], nodes: list[Node]) -> list[Kernel]:
                 same = named.get(told, [])
                 index = bisect_right(same, kernel.start_ns, key=lambda node: node[0])
                 parent = same[index - 1][3] if index else parent if is_named else None
-        found.append(replace(kernel, parent=parent))
+        found.append(msgspec.structs.replace(kernel, parent=parent))
     return found
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+import msgspec
 
 from fusescope.analysis.operators.classes import op_class
 from fusescope.analysis.readers.onnxruntime.events import Kernel, Node, Run
 
 
-@dataclass
-class _Span:
+class _Span(msgspec.Struct):
     start_ns: int
     end_ns: int
     run: int
@@ -60,8 +60,7 @@ def time_of(kernels: Sequence[Kernel]) -> tuple[int, int, int]:
     return spans[0][0], busy_ns, busy_ns
 
 
-@dataclass
-class SelfTimes:
+class SelfTimes(msgspec.Struct):
     """Self time of each node in ns, and how many lie inside another."""
 
     dur_ns: list[int]

@@ -6,7 +6,6 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import msgspec
@@ -83,8 +82,7 @@ def file_name(place: int, kind: Literal["tables", "zip"]) -> FileName:
     return f"{role}.{kind}"
 
 
-@dataclass(frozen=True)
-class Contents:
+class Contents(msgspec.Struct, frozen=True):
     """What a report compares, and its files: one where all sides are of it, else more."""
 
     manifest: Manifest

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
 from typing import Any, TypeVar
 
 import msgspec
 import pandas as pd
+from msgspec.structs import asdict
 
 from fusescope.analysis.advice import Subject, findings
 from fusescope.analysis.compare.comparison import Comparison, Figure
@@ -265,7 +265,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
 def _agreement(side: Side) -> dict[str, Any] | None:
     """Classes chosen as the recording's baseline chooses them, None where that is not known."""
     agreed = side.variant.agreement if side.variant else None
-    return None if agreed is None else {**msgspec.structs.asdict(agreed), "basis": "measured"}
+    return None if agreed is None else {**asdict(agreed), "basis": "measured"}
 
 
 def _counters(comparison: Comparison) -> dict[str, Any]:

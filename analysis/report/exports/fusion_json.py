@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import msgspec
 import pandas as pd
 
 from fusescope.analysis.advice import MissedFusion, missed_fusions, unjudged_attention
@@ -206,7 +207,7 @@ def _ungrouped(row: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _slow(slow: SlowExecutions) -> dict[str, Any]:
-    largest = None if slow.largest is None else asdict(slow.largest)
+    largest = None if slow.largest is None else msgspec.structs.asdict(slow.largest)
     if largest is not None:
         largest["median_ns"] = whole(largest["median_ns"])
     return {"count": slow.count, "per_run_ns": whole(slow.per_run_ns), "largest": largest}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
+
+from msgspec.structs import asdict
 
 from fusescope.analysis.compare.multiple.ladder import Ladder
 from fusescope.analysis.wording.multiple.ladder import ladder_sentence, step_sentences

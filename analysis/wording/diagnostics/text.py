@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from fusescope.analysis.messages import Message
 from fusescope.analysis.trace import Diagnostic
 
 
-@dataclass(frozen=True)
-class NoteText:
+class NoteText(msgspec.Struct, frozen=True):
     """What was noticed, and what follows from it: whole sentences.
 
     Placeholders are the diagnostic's values; `n` is its count, or the value that `counted` names.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import cast
+
+import msgspec
 
 from fusescope.analysis import units
 from fusescope.analysis.advice.finding import Confidence, Finding, Findings, Unknown
@@ -114,8 +115,7 @@ _NAMES = 4  # of operators that are shown
 _MOSTLY = 0.6  # of the bytes that are weights, from which the remedy is about them
 
 
-@dataclass(frozen=True)
-class _Missed:
+class _Missed(msgspec.Struct, frozen=True):
     """A missed fusion as the sentences of near misses take it."""
 
     tensor: str

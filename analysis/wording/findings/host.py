@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from fusescope.analysis.messages import Message
 
 
-@dataclass(frozen=True)
-class CauseText:
+class CauseText(msgspec.Struct, frozen=True):
     """`label` names the kind of cause, `limits` is the sentence with its figures, `why` what it
     means, `remedy` what to try."""
 

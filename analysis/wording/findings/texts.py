@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from fusescope.analysis.advice.finding import FindingCode
 from fusescope.analysis.messages import Message
 
 
-@dataclass(frozen=True)
-class FindingText:
+class FindingText(msgspec.Struct, frozen=True):
     """`label` names the kind; `limits` is one sentence with the evidence, `why` what it means,
     `remedy` what to try, `source` what the finding rests on. Placeholders are its values. None
     where the sentence depends on more than the kind."""

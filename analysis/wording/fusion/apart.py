@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import get_args
+
+import msgspec
 
 from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.experiment import DerivedReason, NotFused
@@ -59,8 +60,7 @@ _DERIVED: Mapping[DerivedReason, Message] = {
 _ENGINE, _CONCLUDED = Message("the compiler"), Message("derived")
 
 
-@dataclass(frozen=True)
-class Apart:
+class Apart(msgspec.Struct, frozen=True):
     """A pair of kernels: why they are apart, and who says so."""
 
     first: str

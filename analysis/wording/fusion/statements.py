@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from fusescope.analysis import units
 from fusescope.analysis.compare.comparison import Comparison
@@ -67,8 +69,7 @@ _LOSS_FROM_SEVERAL = Message(
 )
 
 
-@dataclass(frozen=True)
-class _Change:
+class _Change(msgspec.Struct, frozen=True):
     """A sentence on a change of time: `less` where it takes less, `more` where it takes more."""
 
     less: Message

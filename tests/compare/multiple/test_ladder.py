@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any, get_args
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fusescope.analysis.charts.waterfall import falling
 from fusescope.analysis.compare import compare
@@ -299,10 +298,10 @@ def test_steps_are_of_one_engine() -> None:
     other = Engine("jax", "1", "CPU")
     record = record_of({**times, "jax:fused": TORCH["fused"]})
     variants = [
-        msgspec.structs.replace(one, engine=other if one.name.startswith("jax") else None)
+        replace(one, engine=other if one.name.startswith("jax") else None)
         for one in record.variants
     ]
-    record = msgspec.structs.replace(record, variants=variants)
+    record = replace(record, variants=variants)
     found = ladder(record, ["torch:eager", "torch:unfused"])
     assert found is not None
     assert [step.code for step in found.steps] == ["capture", "code_generation"]
