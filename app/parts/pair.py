@@ -78,12 +78,9 @@ def choose(trace_page: st.Page, others: Mapping[Shows, StreamlitPage]) -> Chosen
     with files:
         opened_files.show(gone, below, side, folded=is_whole)
         ticks.show(pair)
-    with side:
-        if not refused:
-            opened_files.show_fates()
-    if refused:
-        with below:
-            opened_files.show_fates(labels if is_whole else ())
+    # What is to be heeded has the width of the sentences: at the side it would hold all below down.
+    with side if opened_files.has_nothing_to_heed() else below:
+        opened_files.show_fates(labels if refused and is_whole else ())
     if gone is not None or baseline is None or candidate is None:
         with main:
             _nothing(pair, gone)

@@ -72,8 +72,6 @@ def _results(
     if shown is None:
         return
     comparison = shown.comparison
-    with chosen.side, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
-        exports.downloads(shown)
     with chosen.main:
         panels.verdict(comparison)
         buttons.show(shown)
@@ -81,6 +79,8 @@ def _results(
     ranks.way_to_fleet(comparison, fleet_page)
     entered_runs.ask(shown, chosen.baseline, chosen.candidate)
     panels.trust(comparison)
+    with chosen.side, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
+        exports.downloads(shown)  # whose names are redacted, which takes longer than the answer
     _engines(chosen, engines_page)
     operators.show(shown)
     _first_parts(shown, record_page)

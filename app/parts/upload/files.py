@@ -179,7 +179,7 @@ def _path_input(gone: str | None) -> None:
 
 def show_fates(still: tuple[str, ...] = ()) -> None:
     """Draw what became of the files given last, and that the pair `still` is shown after a refusal:
-    folded where all of them were read whole."""
+    behind a button where all of them were read whole."""
     told = state.files.fates()
     if not told:
         return
@@ -215,10 +215,11 @@ def _is_whole(fate: Fate) -> bool:
 
 
 def _fates_box(fates: Sequence[Fate]) -> DeltaGenerator:
-    """Return where fates are drawn: a fold where there is nothing to heed."""
+    """Return where fates are drawn: over the page where there is nothing to heed."""
     read = [fate for fate in fates if _is_whole(fate)]
     if read and has_nothing_to_heed():
-        return st.expander(_READ.text(n=len(read)), icon=":material/check_circle:", key="fates")
+        told = _READ.text(n=len(read))
+        return st.popover(told, icon=":material/check_circle:", type="tertiary", key="fates")
     # Many files would push the page far down: they scroll.
     many = len(fates) > _MANY_FATES
     return st.container(border=True, height=_FATES_HEIGHT if many else "content")
