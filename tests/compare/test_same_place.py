@@ -15,6 +15,7 @@ from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.joining.same_place import same_place, with_launchers
 from fusescope.analysis.compare.side import side_of_trace
 from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.report.exports.inspection import inspection
 from fusescope.analysis.trace import Trace
 from fusescope.analysis.wording.diagnostics import diagnostic_sentence
 from fusescope.analysis.wording.fusion.ungrouped import ungrouped_title
@@ -45,6 +46,18 @@ def test_a_kernel_without_a_launch_counts_as_what_the_other_runs_have_there() ->
     assert comparison.ledger.reconciliation.ungrouped_ns == 0
     notes = {note.code: note.count for note in comparison.baseline.trace.diagnostics}
     assert notes["launchers_by_place"] == 2
+
+
+def test_what_is_in_a_file_counts_it_as_everything_else_does() -> None:
+    """Four runs of 10 + 80 + 10 us, of one of which two have no launch and so no op type."""
+    trace = steps_of([BEGUN] + [LAUNCHED] * 3)
+    types = trace.operators["name"].astype("object").where(trace.operators["launched_by"].notna())
+    trace = replace(trace, operators=trace.operators.assign(op_type=types.astype("category")))
+    raw = trace.calls.groupby("operator")["n"].sum().tolist()
+    assert sorted(raw) == [1, 1, 3, 7]
+    rows = {row["op_type"]: row for row in inspection(trace)["by_type"]}
+    told = {name: (row["count"], row["total_ns"]) for name, row in rows.items()}
+    assert told == {"flash_fwd_kernel": (4, 320_000), "layer_norm_kernel": (8, 80_000)}
 
 
 def test_where_no_run_is_like_it_a_kernel_stays_without_a_launch() -> None:

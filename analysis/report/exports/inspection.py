@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pandas as pd
 
-from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.compare.runs.units import with_runs
+from fusescope.analysis.compare.side import side_of_trace, side_of_variant
 from fusescope.analysis.doctor import Examination, examine, fields
 from fusescope.analysis.experiment import Experiment
 from fusescope.analysis.messages import language
@@ -87,14 +89,15 @@ def report_json(values: Mapping[str, Trace | Experiment]) -> bytes:
 
 
 def _trace(trace: Trace) -> dict[str, Any]:
-    calls, operators = trace.calls, trace.operators
+    if trace.early_end is not None:
+        return _early_end(trace, trace.early_end)
+    placed = _known_by_place(trace)
+    calls, operators = placed.calls, placed.operators
     is_communication = operators["is_communication"].to_numpy()[calls["operator"].to_numpy()]
     compute = calls[~is_communication]
     told = trace.told_runs["run"]
     in_runs = calls[calls["run"].isin(told)]
     per_run = in_runs.groupby("run")["n"].sum()
-    if trace.early_end is not None:
-        return _early_end(trace, trace.early_end)
     return {
         "ends_early": None,
         "runs": len(trace.runs),
@@ -103,12 +106,20 @@ def _trace(trace: Trace) -> dict[str, Any]:
         "rows": len(calls),
         "total_kernel_ns": int(compute["dur_ns"].sum()),
         "communication_ns": int(calls["dur_ns"][is_communication].sum()),
-        "communication": _communication(trace, calls[is_communication]),
-        "by_type": _by_type(trace, compute),
+        "communication": _communication(placed, calls[is_communication]),
+        "by_type": _by_type(placed, compute),
         "fields": fields(trace),
         "diagnostics": diagnostics(trace.diagnostics),
         **_lost(trace),
     }
+
+
+def _known_by_place(trace: Trace) -> Trace:
+    """Return a trace whose kernels without a launch count as the operators that stand at their
+    place in other runs, as everything does that is said of it; its own runs stay."""
+    units = with_runs(side_of_trace(trace)).trace
+    operators = units.calls["operator"].to_numpy()
+    return replace(trace, operators=units.operators, calls=trace.calls.assign(operator=operators))
 
 
 def _lost(trace: Trace) -> dict[str, Any]:
