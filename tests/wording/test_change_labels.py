@@ -255,6 +255,26 @@ def test_kernels_of_fewer_names_are_counted_by_name_too() -> None:
     assert change_sentence(alone, unit()).endswith("(q, r and 1 more).")
 
 
+def test_fills_that_kernels_do_are_counted_apart_from_kernels() -> None:
+    """11 kernels and 2 fills before each of 228 products are 2 964, of which 2 508 are kernels."""
+    fill = KernelTime("__amd_rocclr_fillBufferAligned", 456, 100, "copy", is_copy=True)
+    kernels = (KernelTime("quantise", 2_508, 900), fill)
+    values: dict[str, str | int | float] = {"kernels": 13, "next_class": "attention"}
+    change = Change("added", 1_000, 228, ("sage_fwd",), after=kernels, values=values)
+    said = change_sentence(change, unit()).replace("**", "")
+    assert said.startswith(
+        "13 new kernels, copies and fills run before each of 228 executions of attention"
+    )
+    gone = replace(change, code="removed", before=kernels, after=())
+    assert "13 kernels, copies and fills before each of 228" in change_sentence(gone, unit())
+    alone = Change("added", 100, after=(fill,))
+    assert change_sentence(alone, unit()).startswith("456 copies or fills run only in the candid")
+    alone = Change("removed", -1_000, before=kernels)
+    assert change_sentence(alone, unit()).startswith(
+        "2\u202f964 kernels, copies and fills run only"
+    )
+
+
 def test_copies_are_named_without_the_word_for_their_class() -> None:
     """Memcpy says that it copies; a kernel that copies has another name, and its class says so."""
     copies = [KernelTime("Memcpy HtoD (Pageable -> Device)", 1, 10, "copy", is_copy=True)]

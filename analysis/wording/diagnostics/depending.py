@@ -138,8 +138,10 @@ def graphs_launched(note: Diagnostic) -> NoteText:
 
 
 _OF_GRAPHS = Message(
-    "{n:count} kernel was launched by a graph: {share:percent} of the time of kernels.",
-    "{n:count} kernels were launched by graphs: {share:percent} of the time of kernels.",
+    "{n:count} execution on the device was launched by a graph, copies and fills of memory "
+    "included: {share:percent} of the time of all.",
+    "{n:count} executions on the device were launched by graphs, copies and fills of memory "
+    "included: {share:percent} of the time of all.",
 )
 _GRAPHS_LAUNCHED = told(
     _OF_GRAPHS,

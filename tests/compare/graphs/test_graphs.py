@@ -193,7 +193,7 @@ def test_the_note_on_graphs_does_not_deny_names_that_travelled(extra: int) -> No
     comparison = compare(side_of_trace(before), side_of_trace(after))
     told = note_of(comparison.candidate.trace)
     assert count_by_order(comparison.candidate.trace) == 24 and denied not in told
-    assert told.startswith(f"{24 + extra} kernels were launched by graphs")
+    assert told.startswith(f"{24 + extra} executions on the device were launched by graphs")
     says = "24 of them have the operators" if extra else "They have the operators and modules"
     assert says in told and ("the others belong to is in neither" in told) is bool(extra)
     tree = model_tree(comparison)

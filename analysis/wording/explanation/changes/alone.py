@@ -46,6 +46,10 @@ def _alone(
     if "size" in change.values:
         message = of_head if "head" in change.values else of_size
         return message, {**values, "kernels": _by_class(kernels), "size": change.values["size"]}
+    copies = sum(kernel.is_copy for kernel in kernels)
+    if copies and unit.on_device:  # which are no kernels among the figures
+        beside = _WITH_COPIES[messages[0] is _ADDED_HEAD, copies == len(kernels)]
+        anywhere, before_each = beside
     if each is None:
         return anywhere, values
     place: dict[str, Shown] = {"places": change.repeats, "next": _next(change), "n": each}
@@ -178,6 +182,58 @@ _REMOVED_SIZE = {
         "baseline: **{ns:signed_duration}** {per} ({kernels}).",
         "{n:count} operators over tensors with a dimension of {size:count} run only in the "
         "baseline: **{ns:signed_duration}** {per} ({kernels}).",
+    ),
+}
+# The same of kernels with copies and fills of memory among them, or of these alone: by whether the
+# candidate runs them, and whether they are alone; anywhere, and before each of several places.
+_WITH_COPIES: Mapping[tuple[bool, bool], tuple[Message, Message]] = {
+    (True, False): (
+        Message(
+            "{n:count} kernels, copies and fills run only in the candidate: "
+            "**{ns:signed_duration}** {per} ({kernels})."
+        ),
+        Message(
+            "{n:count} new kernels, copies and fills run before each of {places:count} executions "
+            "of {next}: **{ns:signed_duration}** {per} ({kernels})."
+        ),
+    ),
+    (True, True): (
+        Message(
+            "{n:count} copy or fill runs only in the candidate: **{ns:signed_duration}** {per} "
+            "({kernels}).",
+            "{n:count} copies or fills run only in the candidate: **{ns:signed_duration}** {per} "
+            "({kernels}).",
+        ),
+        Message(
+            "{n:count} new copy or fill runs before each of {places:count} executions of {next}: "
+            "**{ns:signed_duration}** {per} ({kernels}).",
+            "{n:count} new copies or fills run before each of {places:count} executions of "
+            "{next}: **{ns:signed_duration}** {per} ({kernels}).",
+        ),
+    ),
+    (False, False): (
+        Message(
+            "{n:count} kernels, copies and fills run only in the baseline: "
+            "**{ns:signed_duration}** {per} ({kernels})."
+        ),
+        Message(
+            "{n:count} kernels, copies and fills before each of {places:count} executions of "
+            "{next} are gone: **{ns:signed_duration}** {per} ({kernels})."
+        ),
+    ),
+    (False, True): (
+        Message(
+            "{n:count} copy or fill runs only in the baseline: **{ns:signed_duration}** {per} "
+            "({kernels}).",
+            "{n:count} copies or fills run only in the baseline: **{ns:signed_duration}** {per} "
+            "({kernels}).",
+        ),
+        Message(
+            "{n:count} copy or fill before each of {places:count} executions of {next} is gone: "
+            "**{ns:signed_duration}** {per} ({kernels}).",
+            "{n:count} copies or fills before each of {places:count} executions of {next} are "
+            "gone: **{ns:signed_duration}** {per} ({kernels}).",
+        ),
     ),
 }
 _ADDED_HEAD = {
