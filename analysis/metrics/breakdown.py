@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fusescope.analysis.metrics import places
 from fusescope.analysis.metrics.memo import once
 from fusescope.analysis.metrics.warmup import steady_runs
 from fusescope.analysis.trace import Trace
@@ -53,8 +54,8 @@ def by_type(trace: Trace) -> pd.DataFrame:
     """One row per op type with the statistics of `by_operator`, largest total first.
 
     Type null reads 'unknown', that of communication 'communication'.
-    Columns as in the profilers' op_statistic: `op_type`, `provider` (of most of its time) and
-    the statistics.
+    Columns as in the profilers' op_statistic: `op_type`, `provider` (every one that
+    ran it, most time first) and the statistics.
     """
     return _grouped(trace, "op_type")
 
@@ -94,30 +95,14 @@ def _grouped(trace: Trace, column: str) -> pd.DataFrame:
     table = _statistics(trace, calls, group, len(labels), max(1, len(steady.runs)))
     order = np.argsort(-table["total_ns"], kind="stable")
     dur_ns = calls["dur_ns"].to_numpy()
-    providers = _main_providers(trace, operator, group, len(labels), dur_ns)
+    providers = places.of_groups(trace, operator, group, len(labels), dur_ns)
     return pd.DataFrame(
         {
             column: pd.Series(labels[order], dtype="object"),
-            "provider": list(providers[order]),
+            "provider": pd.Series(providers[order], dtype="object"),
             **{name: values[order] for name, values in table.items()},
         }
     )
-
-
-def _main_providers(
-    trace: Trace, operator: np.ndarray, group: np.ndarray, groups: int, dur_ns: np.ndarray
-) -> np.ndarray:
-    """The provider that each group of calls spent most time in; None where none is known."""
-    told = trace.operators["provider"].array
-    codes = told.codes[operator]
-    cells = (group * len(told.categories) + codes)[codes >= 0]
-    at, cells = pd.factorize(cells)
-    time = np.bincount(at, weights=dur_ns[codes >= 0], minlength=len(cells))
-    by_time = cells[np.argsort(time, kind="stable")]  # the last of a group has the most time
-    main = np.full(groups, -1)
-    main[by_time // max(1, len(told.categories))] = by_time % max(1, len(told.categories))
-    found: np.ndarray = np.array([*told.categories, None], dtype=object)[main]
-    return found
 
 
 def _statistics(

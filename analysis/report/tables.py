@@ -15,6 +15,7 @@ from fusescope.analysis.compare.joining.launchers import launchers_that_differ
 from fusescope.analysis.compare.ledger import gain_kind
 from fusescope.analysis.compare.ledger.modules import modules
 from fusescope.analysis.messages import say
+from fusescope.analysis.metrics import places
 from fusescope.analysis.operators.short_names import short_names
 from fusescope.analysis.report.text import known, with_shown_shares
 from fusescope.analysis.units import ChangeColumns, ChangeRow, Column, change_columns, column_of
@@ -242,9 +243,7 @@ def _type_side(
     )
     provider = _text(record[f"provider_{side}"])
     return TypeSide(
-        provider=units.middle_cut(
-            provider.removesuffix("ExecutionProvider") or provider, _TYPE_CHARS
-        ),
+        provider=units.middle_cut(places.shown(provider), _TYPE_CHARS),
         full_provider=provider,
         count=units.count(known(record[f"count_{side}"])),
         total=total,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from fusescope.analysis.messages import Message
+from fusescope.analysis.metrics import places
 from fusescope.analysis.operators.classes import LABELS
 from fusescope.analysis.report.text import with_shown_shares
 from fusescope.analysis.trace import Trace
@@ -33,9 +34,8 @@ def type_table(rows: pd.DataFrame, trace: Trace) -> Table:
     table, rows = Table(runs=_runs(trace)), with_shown_shares(rows)
     named = Message("Op type as the engine names it.")
     table.text(Head(Message("OP type")), rows["op_type"], named, NAME_WIDTH, NAME_CHARS)
-    ran = Message("Execution provider that takes most of its time.")
     cores = tables.core_types(rows["provider"])
-    table.text(Head(tables.CORE_TYPE), cores, ran, TYPE_WIDTH, TYPE_CHARS, behind=True)
+    table.text(Head(tables.CORE_TYPE), cores, tables.RAN, TYPE_WIDTH, TYPE_CHARS, behind=True)
     for figure in (DURATION, *tables.TYPE_FIGURES):
         _add(table, figure, rows)
     return table
@@ -62,8 +62,7 @@ def operator_table(rows: pd.DataFrame, trace: Trace) -> Table:
         _add(table, figure, rows)
     writes = Message("Data types and shapes that it writes.")
     table.text(Head(Message("Outputs")), rows["outputs"], writes, "medium")
-    ran = Message("Execution provider that ran it.")
-    table.text(Head(tables.CORE_TYPE), tables.core_types(rows["provider"]), ran, "small")
+    tables.add_places(table, *places.of_operators(trace, rows["provider"]))
     return table
 
 

@@ -13,10 +13,12 @@ from fusescope.analysis.compare.joining.launchers import launchers_that_differ
 from fusescope.analysis.compare.joining.matching import match_launchers, without_changes
 from fusescope.analysis.compare.totals import Total
 from fusescope.analysis.messages import Message, say
+from fusescope.analysis.metrics import places
 from fusescope.analysis.operators.classes import LABELS
 from fusescope.analysis.operators.short_names import short_name
 from fusescope.analysis.report.text import with_shown_shares
 from fusescope.analysis.timeline.payload import first_starts
+from fusescope.analysis.trace import Trace
 from fusescope.analysis.wording import total_basis, total_label, total_of
 from fusescope.app.parts.heads import SIDE_NAMES, SIDES, Counted, Head
 from fusescope.app.parts.table import (
@@ -33,7 +35,6 @@ from fusescope.app.sources.comparisons import Shown
 
 _TO = " → "
 _BASIS_WIDTHS = (200, 820)
-_PROVIDER_SUFFIX = "ExecutionProvider"
 EXECUTIONS = Counted(Message("Executions {per}."), Message("Executions in the file."))
 MEAN = Message("Mean of the executions.")
 _RATIO = Figure(
@@ -150,6 +151,7 @@ OPERATOR_FIGURES = (
 
 
 CLASS, CORE_TYPE = Message("Class"), Message("Core type")
+RAN = Message("Every execution provider or core type that ran it, most time first.")
 CLASS_WIDTH = 120  # pixels, for 'matrix product' and 'data movement'
 CLASS_HELP = Message("Operator class, which the small-op ratio is based on.")
 OF_SIDE = {
@@ -175,12 +177,21 @@ def _operator_rows(shown: Shown) -> pd.DataFrame:
         rows[f"start_{side['id']}"] = rows["row"].map(first_starts(side)).astype(float)
     for column in ("op_type", "inputs", "outputs"):
         rows[column] = either(rows, column)
-    rows["provider"] = of_both(rows, "provider")
     sides = (shown.comparison.baseline.trace, shown.comparison.candidate.trace)
+    rows["provider"], rows["kernel"] = _where(rows, sides)
     launched = launchers_that_differ(rows, *sides)
     if launched is not None:
         rows["launched_by"] = launched.where(launched != "", say("unknown"))
     return rows
+
+
+def _where(rows: pd.DataFrame, traces: Sequence[Trace]) -> tuple[pd.Series, pd.Series]:
+    """Return where operators ran and the kernel that an engine says of each, of both sides."""
+    told = rows.copy(deep=False)
+    for side, trace in zip(SIDES, traces, strict=True):
+        name = f"provider_{side}"
+        told[name], told[f"kernel_{side}"] = places.of_operators(trace, rows[name])
+    return places_of_both(told), of_both(told, "kernel")
 
 
 def matching(rows: pd.DataFrame, text: str, classes: Iterable[str]) -> pd.DataFrame:
@@ -227,9 +238,19 @@ def operator_table(rows: pd.DataFrame) -> Table:
     table.text(Head(Message("Inputs")), rows["inputs"], reads, "medium")
     writes = Message("Data types and shapes that it writes.")
     table.text(Head(Message("Outputs")), rows["outputs"], writes, "medium")
-    ran = Message("Execution provider that ran it.")
-    table.text(Head(CORE_TYPE), core_types(rows["provider"]), ran, "small")
+    add_places(table, rows["provider"], rows.get("kernel"))
     return table
+
+
+def add_places(table: Table, where: pd.Series, kernels: pd.Series | None) -> None:
+    """Columns of where operators ran and of the kernels that an engine names, each where known."""
+    has_kernels = kernels is not None and bool(kernels.notna().any())
+    if kernels is not None and has_kernels:
+        chosen = Message("Kernel that the engine chose for it.")
+        table.text(Head(Message("Kernel")), kernels, chosen, TYPE_WIDTH, TYPE_CHARS, behind=True)
+    if where.notna().any() or not has_kernels:
+        ran = Message("Execution provider that ran it.")
+        table.text(Head(CORE_TYPE), core_types(where), ran, "small")
 
 
 def totals_table(comparison: Comparison, found: Sequence[Total]) -> Table:
@@ -285,9 +306,8 @@ def class_names(classes: pd.Series) -> pd.Series:
 def _kinds(head: Head, kinds: pd.Series, help_: Message, rows: pd.DataFrame) -> Table:
     table, rows = Table(), with_shown_shares(rows)
     table.text(head, kinds, help_, NAME_WIDTH, NAME_CHARS)
-    provider = core_types(of_both(rows, "provider"))
-    ran = Message("Execution provider that takes most of its time.")
-    table.text(Head(CORE_TYPE), provider, ran, TYPE_WIDTH, TYPE_CHARS, behind=True)
+    provider = core_types(places_of_both(rows))
+    table.text(Head(CORE_TYPE), provider, RAN, TYPE_WIDTH, TYPE_CHARS, behind=True)
     table.figure(DURATION, rows)
     table.change(rows)
     table.first = len(table.columns)
@@ -321,9 +341,20 @@ def _type_text(types: object) -> str:
     return _TO.join(units.middle_cut(short_name(part), chars) for part in parts)
 
 
+def places_of_both(rows: pd.DataFrame) -> pd.Series:
+    """Return where both sides ran as 'CPU', or 'CPU → –' where one of them does not say it."""
+    told = [rows[f"provider_{side}"].astype("object") for side in SIDES]
+    ran = rows["side"] == "both"
+    known = told[0].notna() | told[1].notna()
+    unknown = {
+        f"provider_{side}": of.where(of.notna() | ~(ran & known), units.MISSING)
+        for side, of in zip(SIDES, told, strict=True)
+    }
+    return of_both(rows.assign(**unknown), "provider")
+
+
 def core_types(provider: pd.Series) -> pd.Series:
-    """Return 'CPUExecutionProvider' as 'CPU', of two providers each."""
+    """Return 'CPUExecutionProvider' as 'CPU', of two sides each."""
     return provider.map(
-        lambda text: _TO.join(part.removesuffix(_PROVIDER_SUFFIX) for part in text.split(_TO)),
-        na_action="ignore",
+        lambda text: _TO.join(map(places.shown, text.split(_TO))), na_action="ignore"
     )

@@ -90,12 +90,22 @@ def test_units_are_microseconds_and_percent() -> None:
 def test_a_row_of_two_devices_says_both() -> None:
     rows = pd.DataFrame(
         {
-            "provider_baseline": ["NVIDIA H100", None, "CPUExecutionProvider"],
-            "provider_candidate": ["AMD MI300X", "AMD MI300X", "CUDAExecutionProvider"],
+            "provider_baseline": ["NVIDIA H100", None, "CPUExecutionProvider", None, "CPU", None],
+            "provider_candidate": ["MI300X", "MI300X", "CUDAExecutionProvider", "GPU", None, None],
+            "side": ["both", "candidate", "both", "both", "both", "both"],
         }
     )
-    shown = tables.core_types(tables.of_both(rows, "provider"))
-    assert list(shown) == ["NVIDIA H100 → AMD MI300X", "AMD MI300X", "CPU → CUDA"]
+    shown = tables.core_types(tables.places_of_both(rows))
+    assert list(shown)[:3] == ["NVIDIA H100 → MI300X", "MI300X", "CPU → CUDA"]
+    # Where one side does not say it, the other one's is not that of both.
+    assert list(shown)[3:5] == ["– → GPU", "CPU → –"] and pd.isna(shown[5])
+
+
+def test_kernels_of_an_engine_stand_in_a_column_of_their_own() -> None:
+    rows = frame().assign(kernel=["gemm_mlas_f32", None], provider=[None, None])
+    told = {str(head): column for head, column in tables.operator_table(rows).columns.items()}
+    assert told["('', 'Kernel')"].iloc[0] == "gemm_mlas_f32"
+    assert "('', 'Core type')" not in told
 
 
 def test_a_figure_that_no_row_has_is_left_out() -> None:
