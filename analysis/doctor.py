@@ -73,7 +73,6 @@ _NO_FLOPS: Mapping[Reason | None, AnswerCode] = {
 }
 _NO_GRAPH = mark("The engine did not show the graph of a variant; the notes on the file say why.")
 _NO_SETTING = mark("No setting of the profiler adds this.")
-_MOSTLY = 0.5  # share of operator time of unknown class from which the small-op ratio says little
 _MAX_NAMED = 6
 # Notes of a file whose runs were found, because it marks none.
 FOUND_RUNS = frozenset({"runs_annotated", "runs_repeated", "runs_cut_alike"})
@@ -297,11 +296,11 @@ def _blocks_or_runs(trace: Trace, sampled: pd.DataFrame) -> int:
 
 
 def _small_ops(trace: Trace, has: Mapping[str, bool]) -> Answer:
-    unknown = small_ops(trace).unknown_time
-    if unknown is None:
+    small = small_ops(trace)
+    if small.unknown_time is None:
         return Answer("small_ops", False, "no_times")
-    values: dict[str, Value] = {"unknown": unknown}
-    if unknown > _MOSTLY:
+    values: dict[str, Value] = {"unknown": small.unknown_time}
+    if small.mostly_unknown:
         return Answer(
             "small_ops", False, "unknown_classes", "" if has["types"] else "types", values=values
         )

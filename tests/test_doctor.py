@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from msgspec import structs
 
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_trace
 from fusescope.analysis.doctor import FIELDS, Examination, examine, fields
 from fusescope.analysis.experiment import Experiment
 from fusescope.analysis.readers import read
@@ -27,6 +29,7 @@ from fusescope.analysis.trace import (
     runs_frame,
 )
 from fusescope.analysis.wording import doctor as words
+from fusescope.analysis.wording.single import trace_facts
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
 
 SAMPLES = Path(__file__).parents[1] / "sample_traces"
@@ -103,8 +106,33 @@ def test_a_trace_without_types_is_classed_by_kernel_names_or_not_at_all() -> Non
     available, sentence = answer(examine(unknown), "small_ops")
     assert not available
     assert sentence.startswith("Small-op ratio: 100.0 % of the time is in operators of unknown")
+    assert "Small-op ratio" not in trace_facts(side_of_trace(unknown))
     typed = bare(op_type=["Add", "Conv2D", "Relu"])
     assert answer(examine(typed), "small_ops") == (True, "Small-op ratio: From op types.")
+    # Add and Relu take 1 and 3 of 6 µs.
+    assert "Small-op ratio (time): 66.7 %." in trace_facts(side_of_trace(typed))
+
+
+@pytest.mark.parametrize(("unknown_us", "is_given"), [(3, True), (4, False)])
+def test_a_ratio_is_given_where_the_doctor_says_that_it_can_be(
+    unknown_us: int, is_given: bool
+) -> None:
+    """Half of 6 µs may be unknown, more may not, beside 100 µs of communication that is in
+    neither; page, comparison and the doctor have one rule."""
+    trace = build_trace(
+        Meta("ascend_kernel_details", "Ascend PyTorch Profiler"),
+        {
+            "name": ["zzz", "a", "c"],
+            "op_type": [None, "Add", "hcom_allReduce_"],
+            "is_communication": [False, False, True],
+            "dur_ns": [unknown_us * 1000, (6 - unknown_us) * 1000, 100_000],
+        },
+    )
+    side = side_of_trace(trace)
+    assert answer(examine(trace), "small_ops")[0] is is_given
+    assert ("Small-op ratio" in trace_facts(side)) is is_given
+    figure = compare(side, side).figure("small_op_time")
+    assert (figure.baseline.value is not None) is is_given
 
 
 def test_counters_and_members_are_named() -> None:

@@ -32,11 +32,9 @@ from fusescope.analysis.metrics.small_ops import ShortOps, SmallOps
 from fusescope.analysis.metrics.spans import lacks_kernels, run_spans
 from fusescope.analysis.metrics.traffic import bytes_moved
 from fusescope.analysis.metrics.utilisation import (
-    MAX_UNKNOWN,
     counted_utilisation,
     heavy_operators,
     time_at_peak_ns,
-    unknown_share,
     utilisation,
     why_no_heavy,
 )
@@ -105,7 +103,7 @@ def figures(
             "cpu_time",
             *_pair([typical_cpu_ns(side.trace) for side in sides], "ns", "not_recorded"),
         ),
-        *_small_figures(sides, small, known),
+        *_small_figures(small, known),
         Figure("short_op_time", *_fractions([s.time for s in short]), kind="points"),
         Figure("short_op_count", *_fractions([s.count for s in short]), kind="points"),
         *_device_figures(sides, known),
@@ -129,11 +127,9 @@ def figures(
     )
 
 
-def _small_figures(
-    sides: tuple[Side, Side], small: tuple[SmallOps, SmallOps], known: Sequence[bool]
-) -> tuple[Figure, ...]:
+def _small_figures(small: tuple[SmallOps, SmallOps], known: Sequence[bool]) -> tuple[Figure, ...]:
     """How much of it is light work; nothing of a side whose classes are mostly unknown."""
-    classed = [unknown_share(side.trace) <= MAX_UNKNOWN for side in sides]
+    classed = [not one.mostly_unknown for one in small]
 
     def pair(pick: str, unit: str, told: Sequence[bool]) -> Pair:
         values = []

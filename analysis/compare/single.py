@@ -26,7 +26,8 @@ class RunFacts(msgspec.Struct, frozen=True):
     `unprofiled_ns` is the un-profiled run that comparisons are of, None without any, and `beside`
     the baseline that it is paired with; `operators_ns` the time of all operators, of the whole file
     where it does not mark its runs; `executions` how often one ran, `operators` how many there are;
-    `small_op_ratio` the part of the time in light ones; on a device `has_copies` where some of them
+    `small_op_ratio` the part of the time in light ones, None where most of it is of
+    unknown class; on a device `has_copies` where some of them
     are copies."""
 
     profiled_ns: float | None
@@ -47,7 +48,7 @@ def run_facts(side: Side) -> RunFacts:
     if side.trace.ends_early:
         return RunFacts(None, None, 0, None, None, 0.0, 0.0, 0, None)
     trace, table = side.trace, by_operator(side.trace)
-    counted = side.sampled_runs
+    counted, small = side.sampled_runs, small_ops(trace)
     spans = run_spans(trace)["span_ns"].astype(float) if trace.has_runs else None
     return RunFacts(
         profiled_ns=None if spans is None or spans.empty else float(spans.mean()),
@@ -60,7 +61,7 @@ def run_facts(side: Side) -> RunFacts:
         operators_ns=float(table["per_run_ns"].sum()),
         executions=float(table["count"].sum()),
         operators=len(table),
-        small_op_ratio=small_ops(trace).time,
+        small_op_ratio=None if small.mostly_unknown else small.time,
         on_device=bool((trace.operators["level"] == "device_kernel").any()),
         has_copies=bool(copies_of(trace).any()),
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from fusescope.analysis.metrics.breakdown import steady_calls
 from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.metrics.utilisation import MAX_UNKNOWN
 from fusescope.analysis.metrics.warmup import steady_runs
 from fusescope.analysis.operators.classes import is_light
 from fusescope.analysis.quantity import ratio
@@ -30,6 +31,12 @@ class SmallOps(msgspec.Struct, frozen=True):
     light_ns: float
     light_count: float
     unknown_time: float | None
+
+    @property
+    def mostly_unknown(self) -> bool:
+        """True where the ratios say little, and are not given: most of the time is in operators of
+        unknown class."""
+        return (self.unknown_time or 0.0) > MAX_UNKNOWN
 
 
 class ShortOps(msgspec.Struct, frozen=True):

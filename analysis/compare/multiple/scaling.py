@@ -19,7 +19,6 @@ from fusescope.analysis.compare.timing.verdict import SHOWN_ALPHA, Interval
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.experiment import Experiment, ExperimentRecord
 from fusescope.analysis.metrics.small_ops import small_ops
-from fusescope.analysis.metrics.utilisation import MAX_UNKNOWN, unknown_share
 from fusescope.analysis.text import clean_text
 
 
@@ -146,7 +145,7 @@ def _points(variant: str, experiments: Sequence[Experiment]) -> Iterator[Scaling
             gain = _ratio(times[smallest, threads][1], logs).times(batch / smallest)
         latency = _latency(logs)
         trace = one.traces[variant]
-        known = unknown_share(trace) <= MAX_UNKNOWN
+        small = small_ops(trace)
         yield ScalingPoint(
             variant=variant,
             batch=batch,
@@ -155,7 +154,7 @@ def _points(variant: str, experiments: Sequence[Experiment]) -> Iterator[Scaling
             blocks=len(logs),
             latency=latency,
             throughput=latency.inverse((batch or 1) * 1e9),
-            small_op_ratio=small_ops(trace).time if known else None,
+            small_op_ratio=None if small.mostly_unknown else small.time,
             speedup=speedup,
             efficiency=speedup and speedup.times(fewest / threads),
             batch_gain=gain,
