@@ -9,7 +9,7 @@ from fusescope.analysis.fleet.sweep import union_between
 from fusescope.analysis.ranks.collectives import collectives, lasts_of
 from fusescope.analysis.trace import Trace
 
-_LEFT_OUT = ["call", "is_numbered", "transfer_ns"]
+_LEFT_OUT = ["call", "is_numbered"]
 
 
 def talk_of(trace: Trace) -> pd.DataFrame:

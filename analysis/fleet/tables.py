@@ -53,8 +53,10 @@ class RankTables:
       `computing_ns` and `uncovered_ns` makes up `dur_ns`; `number` is the profiler's own.
     - `collectives`: in order of their start, which `place` counts: `group`, `members` (its ranks),
       `size`, `kind`, `bytes`, `index` among those of the group, `is_pair` for what one rank sends
-      to one other, `before_ns` from the end of the collectives before it (null for the first), and
-      the part of it in which something was computed, `before_busy_ns`.
+      to one other, `transfer_ns` in which data moved by the profiler's own count (null where the
+      file does not say it; stores that were made earlier have no such column), `before_ns` from
+      the end of the collectives before it (null for the first), and the part of it in which
+      something was computed, `before_busy_ns`.
     - `kernels`: what the rank runs, without communication and copies: executions of each in a step,
       `least`, `median` and `most`.
     """

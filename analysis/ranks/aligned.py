@@ -23,7 +23,9 @@ class Aligned:
     once, and all with the same kind and size. `left_out` counts those that are not, without those
     of groups of one rank, which nobody else could have: `alone_ns` holds how long each of these is.
     `table`: `group`, `members`, `size` of the group, `present` (ranks that have it), `kind`,
-    `bytes`, `index`, `is_pair`, `step`, `least_ns`, `median_ns` and `most_ns` of an execution.
+    `bytes`, `index`, `is_pair`, `step`, `least_ns`, `median_ns` and `most_ns` of an execution, and
+    `moved_ns`, in which data moved on the rank where that took longest, by the profiler's own count
+    (null where it counted none).
     """
 
     rows: pd.DataFrame
@@ -95,6 +97,18 @@ def _of(rows: pd.DataFrame, of: np.ndarray, left_out: int, alone_ns: np.ndarray)
         least_ns=lasts.at(0),
         median_ns=lasts.median(),
         most_ns=lasts.quantile(1.0),
+        moved_ns=_moved(rows, of),
         last_row=first,
     )
     return Aligned(rows, of, table, left_out, alone_ns)
+
+
+def _moved(rows: pd.DataFrame, of: np.ndarray) -> np.ndarray:
+    """Return for how long data moved in each collective, in ns, NaN where no rank counted any."""
+    told = rows.get("transfer_ns")
+    if told is None or not len(rows):
+        return np.full(int(of.max(initial=-1)) + 1, np.nan)
+    counted = told.to_numpy("float64", na_value=np.nan)
+    most = Grouped(of, np.where(counted > 0, counted, -1.0)).quantile(1.0)
+    found: np.ndarray = np.where(most > 0, most, np.nan)
+    return found

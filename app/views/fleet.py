@@ -241,7 +241,7 @@ def _links(found: Examined) -> None:
     table.number(NO_HEAD, Head(Message("data"), "kB"), sizes, "", "%.0f")
     _numbers(table, Head(Message("process groups")), [one.groups for one in shown])
     _times(table, Message("transfer"), [one.transfer_ns for one in shown])
-    _times(table, Message("waiting"), [one.wait_ns for one in shown])
+    _times(table, Message("mean wait"), [one.wait_ns for one in shown])
     _times(table, Message("skew"), [one.skew_ns for one in shown])
     rates = [one.bandwidth and one.bandwidth / 1e9 for one in shown]
     head = Head(Message("bus bandwidth"), "GB/s")

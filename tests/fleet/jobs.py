@@ -48,7 +48,7 @@ def by_hand(
         COLLECTIVES: {
             "group": "1", "members": "", "size": None, "kind": "all_reduce", "bytes": 1000,
             "index": 0, "is_pair": False, "place": 0, "step": 0, "start_ns": 0, "dur_ns": 0,
-            "before_ns": 0, "before_busy_ns": 0,
+            "transfer_ns": None, "before_ns": 0, "before_busy_ns": 0,
         },
         STEPS: {
             "number": 0, "warmup": False, "split_ns": 1000, "computing_ns": 0, "uncovered_ns": 0,

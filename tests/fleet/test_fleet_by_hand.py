@@ -193,6 +193,26 @@ def test_a_slow_link_is_the_group_that_is_slowest_beyond_chance() -> None:
     assert slow_links(aligned(by_hand([row for row in rows if row["rank"] < 4]))) == ()
 
 
+def test_a_transfer_that_the_profiler_counted_is_no_guess() -> None:
+    """Of 1000 ns both ranks wait for a third one that is not here: data moved for 40 and 60 ns, so
+    each waits 940 on top of the transfer of 60. Of the second collective nothing was counted; its
+    shortest execution of 500 ns is assumed to be the transfer, and the other one waits 200."""
+    counted = [
+        {"rank": rank, "dur_ns": 1000, "transfer_ns": moved, "kind": "all_gather"}
+        for rank, moved in enumerate([40, 60])
+    ]
+    uncounted = [
+        {"rank": rank, "group": "2", "dur_ns": dur_ns, "transfer_ns": moved}
+        for rank, (dur_ns, moved) in enumerate([(500, 0), (700, None)])
+    ]
+    told = {one.kind: one for one in transfers(aligned(by_hand([*counted, *uncounted])))}
+    one, other = told["all_gather"], told["all_reduce"]
+    assert (one.transfer_ns, one.wait_ns, one.basis) == (60, 940, "counter")
+    assert (other.transfer_ns, other.wait_ns, other.basis) == (500, 100, "measured")
+    # The bandwidth is that of 60 ns, not of 1000.
+    assert one.bandwidth == pytest.approx(1000 * 0.5 / 60e-9)
+
+
 def test_bus_bandwidth() -> None:
     assert bus_bandwidth("all_reduce", 4, 1000, 500) == pytest.approx(1000 * 2 * 3 / 4 / 500e-9)
     assert bus_bandwidth("all_gather", 4, 1000, 500) == pytest.approx(1000 * 3 / 4 / 500e-9)

@@ -119,7 +119,7 @@ def fleet_values(found: Examined, against: Versus | None = None) -> dict[str, An
                 "high": link.high,
                 "bandwidth": link.bandwidth,
                 "others_bandwidth": link.others_bandwidth,
-                "basis": "measured",
+                "basis": link.basis,
             }
             for link in found.links
         ],
@@ -146,7 +146,7 @@ def fleet_values(found: Examined, against: Versus | None = None) -> dict[str, An
                 "wait_ns": one.wait_ns,
                 "skew_ns": one.skew_ns,
                 "bandwidth": one.bandwidth,
-                "basis": "measured",
+                "basis": one.basis,
             }
             for one in found.transfers
         ],

@@ -44,14 +44,18 @@ BASES: Mapping[Question, Message] = {
         "whether or not that rank is late by its own delay. Below 1 % of the step it is not shown."
     ),
     "links": Message(
-        "Measured. Transfer: the shortest execution of a collective, which waits for nobody. Slow: "
-        "median transfer at least 1.25 times the median of the other groups of the same kind, size "
-        "and data, and the slowest of them more often than chance (Clopper and Pearson, all groups "
-        "together at 99 %)."
+        "Transfer: the time in which data moved, by the profiler's own count (counter); where the "
+        "file has none, the shortest execution of a collective (measured), which is assumed to "
+        "wait for nobody. Slow: median transfer at least 1.25 times the median of the other groups "
+        "of the same kind, size and data, and the slowest of them more often than chance (Clopper "
+        "and Pearson, all groups together at 99 %)."
     ),
     "transfers": Message(
-        "Measured. Transfer: median over collectives of the shortest execution; waiting: mean of "
-        "execution − shortest; skew: median of longest − shortest. Bus bandwidth = data · "
+        "Transfer: median over collectives of the time in which data moved, by the profiler's own "
+        "count (counter); where the file has none, of the shortest execution (measured), which is "
+        "assumed to wait for nobody, also where ranks of its group are not here. Mean wait: "
+        "execution − transfer, as the mean of one execution on one rank, not the sum of a step. "
+        "Skew: median of longest − shortest. Bus bandwidth = data · "
         "a (n − 1) / n / transfer, a = 2 for all-reduce, 1 for all-gather, reduce-scatter and "
         "all-to-all; data / transfer for others."
     ),

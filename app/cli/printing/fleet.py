@@ -115,7 +115,7 @@ def _transfers(console: Console, found: Examined) -> None:
     shown = found.transfers[:_MAX_ROWS]
     sizes = units.column_of((one.bytes for one in shown), units.BYTES)
     times = _columns(shown, ("transfer_ns", "wait_ns", "skew_ns"))
-    heads = {"transfer_ns": say("transfer"), "wait_ns": say("waiting"), "skew_ns": say("skew")}
+    heads = {"transfer_ns": say("transfer"), "wait_ns": say("mean wait"), "skew_ns": say("skew")}
     table = _table(
         say("collective"),
         say("ranks"),
