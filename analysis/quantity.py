@@ -15,7 +15,8 @@ Reason = Literal[
     "no_int8_peak", "no_kernels",
     "no_large_copies", "no_launch_times", "no_launches", "no_misses", "no_peak", "no_samples",
     "no_sizes", "no_start_times",
-    "no_such_operator", "no_times", "no_type_peak", "not_recorded", "on_device", "other_runs",
+    "no_number_type", "no_such_operator", "no_times", "no_type_peak", "not_recorded", "on_device",
+    "other_runs",
     "outputs_not_numbers", "outputs_zero", "runs_unknown", "time_between_runs",
 ]  # fmt: skip
 

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from fusescope.analysis.compare.side import Side
 from fusescope.analysis.metrics.cache_use import DEFAULT_CACHE_BYTES
 from fusescope.analysis.metrics.small_ops import default_tau
-from fusescope.analysis.metrics.utilisation import Tops, main_type
+from fusescope.analysis.metrics.utilisation import (
+    Tops,
+    heavy_operators,
+    main_type,
+    no_type_peak,
+)
 from fusescope.analysis.operators.device_peaks import DevicePeaks, device_peaks
 from fusescope.analysis.quantity import Quantity, Reason
 from fusescope.analysis.work_units.work import Work
@@ -57,8 +62,9 @@ def peak(assumptions: Assumptions, side: Side) -> Quantity:
     measured = side.peaks.gemm_flops_per_s if side.peaks else None
     device = named_device(side)
     if assumptions.peak_flops_per_s is None and device is not None:
+        heavy = heavy_operators(side.trace)
         known = device.flops_per_s.get(main_type(side.trace) or "")
-        return Quantity(known, "flop/s", "assumed", None if known else "no_type_peak")
+        return Quantity(known, "flop/s", "assumed", None if known else no_type_peak(heavy))
     return _limit(assumptions.peak_flops_per_s, measured, None, "flop/s", "no_peak")
 
 

@@ -25,6 +25,7 @@ from fusescope.analysis.metrics.utilisation import (
     number_types,
     operator_utilisation,
     peaks_of,
+    without_type,
 )
 from fusescope.analysis.operators.device_peaks import DevicePeaks
 from fusescope.analysis.quantity import Quantity
@@ -81,6 +82,8 @@ def under_roofs(assumptions: Assumptions, side: Side) -> UnderRoofs:
     flops, time = operators["flops"], operators["mean_ns"]
     rate = limits.bandwidth.value
     table = roofline(flops, sizes, time, peaks, rate, of_int8, by_type=by_type)
+    lacks = (table["roofline_reason"] == "no_type_peak").to_numpy() & without_type(operators)
+    table.loc[lacks, "roofline_reason"] = "no_number_type"
     used = operator_utilisation(flops, time, peaks)
     whole = sizes.round().astype("Int64")
     types = number_types(operators).where(flops.notna(), None)

@@ -17,6 +17,7 @@ import pandas as pd
 from fusescope.analysis.metrics.breakdown import by_operator
 from fusescope.analysis.metrics.memo import once
 from fusescope.analysis.operators.classes import is_heavy
+from fusescope.analysis.operators.number_names import type_in_name
 from fusescope.analysis.quantity import Reason
 from fusescope.analysis.trace import Trace
 
@@ -167,12 +168,34 @@ def _says_tf32(column: pd.Series) -> np.ndarray:
 
 @once
 def main_type(trace: Trace) -> str | None:
-    """What the operators with FLOPs multiply for most of their time, as `number_types`; None where
-    none of them says it."""
+    """Return what the operators with FLOPs multiply for most of their time, as `number_types` or by
+    their names; of a trace without FLOPs its heavy operators. None where nothing says it."""
     table = by_operator(trace)
     counted = table[table["flops"].notna()]
-    times = counted["per_run_ns"].astype(float).groupby(number_types(counted)).sum()
+    chosen = heavy_operators(trace) if counted.empty else counted
+    times = chosen["per_run_ns"].astype(float).groupby(_types_or_names(chosen)).sum()
     return str(times.idxmax()) if len(times) else None
+
+
+def _types_or_names(operators: pd.DataFrame) -> pd.Series:
+    """Return `number_types`, of rows without inputs what their names say."""
+    named = operators["name"].astype("object").map(type_in_name)
+    types = number_types(operators)
+    return types.where(types.notna() | operators["inputs"].notna(), named)
+
+
+def without_type(operators: pd.DataFrame) -> np.ndarray:
+    """Return of which rows nothing says what they multiply, not even another type than those with
+    a public peak."""
+    silent: np.ndarray = (_types_or_names(operators).isna() & operators["inputs"].isna()).to_numpy(
+        dtype=bool
+    )
+    return silent
+
+
+def no_type_peak(operators: pd.DataFrame) -> Reason:
+    """Return why operators without a peak of their data type have none."""
+    return "no_number_type" if bool(without_type(operators).any()) else "no_type_peak"
 
 
 def _type_of(inputs: object) -> str | None:
@@ -210,6 +233,6 @@ def _time_at_peak_ns(counted: pd.DataFrame, tops: Tops) -> tuple[float | None, R
     if peaks.isna().any():
         of_int8 = is_int8(counted)[peaks.isna()]
         if tops.by_type is not None:
-            return None, "no_type_peak"
+            return None, no_type_peak(counted[peaks.isna().to_numpy()])
         return None, "no_int8_peak" if bool(of_int8.all()) else "no_peak"
     return float((_per_run(counted) / peaks.astype(float)).sum()) * 1e9, None

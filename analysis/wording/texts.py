@@ -503,9 +503,9 @@ REASONS: Mapping[Reason, Message] = {
     ),
     "no_int8_peak": Message("the machine's peak for 8-bit numbers is not in the file"),
     "no_type_peak": Message(
-        "the public figures of the device have no peak for the data type of these operators, or "
-        "the file does not say their type"
+        "the public figures of the device have no peak for the data type of these operators"
     ),
+    "no_number_type": Message("the file does not say the data type of these operators"),
     "no_bandwidth": (
         Message(
             "the machine's memory bandwidth is not in the file (Settings on the page Compare take "

@@ -11,9 +11,12 @@ from fusescope.analysis.compare import compare
 from fusescope.analysis.compare.assumptions import Assumptions
 from fusescope.analysis.compare.roofline import roofline_picture
 from fusescope.analysis.compare.roofs import under_roofs
-from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.side import Side, side_of_trace
 from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.operators.number_names import type_in_name
+from fusescope.analysis.readers.building.trace_tables import build_trace
 from fusescope.analysis.report.exports.roofline_json import roofline_values
+from fusescope.analysis.trace import Meta
 from fusescope.analysis.wording import device_note, roofline_notes
 from fusescope.analysis.wording.roofline import line_name
 from tests.product_traces import Product, traced_side
@@ -97,3 +100,42 @@ def test_nothing_is_guessed(device: str, product: Product, reason: str) -> None:
     (row,) = rows(given).to_dict("records")
     assert pd.isna(row["utilisation"]) and row["roofline_reason"] == reason
     assert under_roofs(Assumptions(), given).roofs.peak.value is None
+
+
+def test_kernels_without_shapes_say_their_type_by_their_names() -> None:
+    """A replayed graph has no shapes: of 5, 3 and 2 µs two kernels multiply bfloat16, so its peak
+    is that of the table of products; without a type in any name it is not known."""
+    tensile = "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x32x64_MI16x16x1"
+    named = traced(("Cijk_Alik_Bljk_SB_MT64x64x32", 3), (tensile, 5), ("gemm_kernel", 2))
+    told = under_roofs(Assumptions(), named).roofs.peak
+    assert (told.value, told.basis) == (1307.4e12, "assumed")
+    silent = under_roofs(Assumptions(), traced(("gemm_kernel", 2))).roofs.peak
+    assert (silent.value, silent.reason) == (None, "no_number_type")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("Cijk_Alik_Bljk_HHS_BH_MT64x64x32", "float16"),
+        ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64", "bfloat16"),
+        ("sm80_xmma_gemm_tf32f32_tf32f32_f32_tn_n_tilesize128x128x16", "tf32"),
+        ("cutlass_80_tensorop_bf16_s16816gemm_bf16_128x64_tn_align8", "bfloat16"),
+        ("void gemm<__half, float>(int)", "float16"),
+        ("ampere_sgemm_128x64_tn", None),
+    ],
+)
+def test_a_type_in_a_name(name: str, kind: str | None) -> None:
+    assert type_in_name(name) == kind
+
+
+def traced(*kernels: tuple[str, int]) -> Side:
+    return side_of_trace(
+        build_trace(
+            Meta("kineto", "PyTorch profiler", device="AMD Instinct MI300X"),
+            {
+                "name": [name for name, _ in kernels],
+                "op_class": ["matrix_product"] * len(kernels),
+                "dur_ns": [us * 1000 for _, us in kernels],
+            },
+        )
+    )
