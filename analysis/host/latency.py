@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fusescope.analysis.metrics.device import copies_of
 from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.metrics.warmup import steady_runs
 from fusescope.analysis.trace import Trace
 
 AHEAD_NS = 100_000  # an empty queue takes some 10 us
@@ -28,14 +30,15 @@ class LaunchLatency:
 
 @once
 def launch_latency(trace: Trace) -> LaunchLatency | None:
-    """Return the latency of all launches of what runs on a device; None without any. Kernels that
-    one call launches, as that of a graph, wait for each other, not for the launch."""
+    """Return the latency of all launches of kernels on a device in the runs that count, as all
+    figures beside it; None without any. Copies wait for what they copy, and kernels that one call
+    launches, as that of a graph, for each other, not for the launch."""
     host, calls = trace.host, trace.calls
     on_device = (trace.operators["level"] == "device_kernel").to_numpy()
     if host is None or not on_device.any():
         return None
     lanes, times = host.submissions_of(calls["source_row"].to_numpy("int64", na_value=-1))
-    known = (lanes >= 0) & calls["start_ns"].notna().to_numpy()
+    known = (lanes >= 0) & calls["start_ns"].notna().to_numpy() & _kernels_of_runs(trace)
     if not known.any():
         return None
     starts = calls["start_ns"].to_numpy("int64", na_value=0)
@@ -43,3 +46,13 @@ def launch_latency(trace: Trace) -> LaunchLatency | None:
     first = np.full(launches.shape[1], np.iinfo("int64").max)
     np.minimum.at(first, of.ravel(), starts[known])
     return LaunchLatency(int(np.median(first - launches[1])), len(first))
+
+
+def _kernels_of_runs(trace: Trace) -> np.ndarray:
+    """Return which calls are no copies and in a run that counts; of a trace without runs, any."""
+    operators, runs = trace.calls["operator"].to_numpy(), trace.calls["run"]
+    found: np.ndarray = ~copies_of(trace)[operators]
+    if not trace.profiled_runs.empty:
+        counted = list(steady_runs(trace).runs)
+        found = found & np.isin(runs.to_numpy("int64", na_value=-1), counted)
+    return found

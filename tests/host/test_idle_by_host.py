@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -271,6 +272,20 @@ def test_the_latency_from_launch_to_start() -> None:
     )
     assert launch_latency(replace(trace, operators=table)) is None, "nothing was launched"
     assert launch_latency(trace_of(SPANS, [(1, 2, None, 0)])) is None
+
+
+def test_the_latency_is_that_of_kernels_in_runs() -> None:
+    """Of the run the kernels start 4 and 14 ns after their launches; a copy in it starts 80 ns
+    after its own, and three kernels behind the run 1000 ns: neither is in the median of 9."""
+    behind: list[Call] = [(at, at + 1, 0, at - 1000) for at in (2000, 3000, 4000)]
+    calls: list[Call] = [*CALLS, (180, 190, 0, 100), *behind]
+    trace = trace_of(SPANS, calls, [(0, 200)])
+    types = ["gemm", "gemm", "Memcpy DtoH", *["gemm"] * 3]
+    trace = replace(trace, operators=trace.operators.assign(op_type=pd.Categorical(types)))
+    found = launch_latency(trace)
+    assert found is not None and (found.median_ns, found.launches) == (9, 2)
+    only_behind = trace_of(SPANS, behind, [(0, 200)])
+    assert launch_latency(only_behind) is None
 
 
 def test_a_host_of_nothing_but_moments() -> None:
