@@ -21,7 +21,7 @@ from fusescope.analysis.compare.timing.verdict import TIMED, Verdict
 from fusescope.analysis.metrics.cache_use import CacheUse, cache_use, compiled_nodes
 from fusescope.analysis.metrics.counters import (
     MEASURES,
-    OF_ONE_CORE,
+    OF_CORES,
     counted_flops,
     has_split_cores,
     total_counters,
@@ -363,7 +363,7 @@ def _cache_figures(
 
 
 def _counter_figures(sides: tuple[Side, Side]) -> tuple[Figure, ...]:
-    """The counters that a side has. No change where the sides' cores are not alike."""
+    """The counters that a side has. No change of means over cores where those are not alike."""
     known = [total_counters(side.trace) for side in sides]
     alike = len({has_split_cores(side.trace) for side in sides} - {None}) < 2
     shown = []
@@ -374,7 +374,7 @@ def _counter_figures(sides: tuple[Side, Side]) -> tuple[Figure, ...]:
             continue
         values = [None if counter is None else counter.value for counter in counters]
         kind: ChangeKind = "points" if measure.unit == "fraction" else "relative"
-        if code in OF_ONE_CORE and not alike:
+        if code in OF_CORES and not alike:
             kind = "none"
         is_estimate = code == "occupancy" and any(
             str(column).startswith("est.") for side in sides for column in side.trace.calls.columns

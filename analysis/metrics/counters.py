@@ -122,12 +122,13 @@ MEASURES: tuple[Measure, ...] = (
     Measure("copy_bandwidth", "GB/s", (("memory_bandwidth", ""),)),
 )  # fmt: skip
 UNITS: Mapping[str, Unit] = {measure.code: measure.unit for measure in MEASURES}
-# Means over the time of one kind of core: of the cube core's or the vector core's where they are
-# apart, of every operator's where they are not. Totals of the two kinds of chip do not compare.
-OF_ONE_CORE = frozenset(
-    measure.code for measure in MEASURES if any(core for _, core in measure.of)
-) - {"memory_bound", "mte2_ratio", "scalar_ratio", "icache_miss_rate", "cube_flops",
-     "vector_flops", "main_memory_read", "main_memory_write"}  # fmt: skip
+# Means over the time of cores: of cube and vector core each by its own, where they are apart, or
+# of the one core that does both. Those of the two kinds of chip do not compare; totals do.
+OF_CORES = frozenset(
+    measure.code
+    for measure in MEASURES
+    if not measure.is_total and any(core for _, core in measure.of)
+)
 
 # Reads, and what computes beside them on the same core.
 _BOUND: tuple[tuple[str, tuple[str, ...], Core], ...] = (

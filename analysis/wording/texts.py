@@ -290,7 +290,8 @@ FIGURES: Mapping[str, FigureText] = {
         Message(
             "Counter (mac_ratio): part of the time in which the core multiplied matrices, "
             "weighted by the time of the cube core, or of the AI core where cube and vector are "
-            "one; the two do not compare, so there is no change between them."
+            "one. Where cube and vector are one core on one side and two on the other, no "
+            "change is shown."
         ),
         "higher",
     ),
@@ -298,14 +299,17 @@ FIGURES: Mapping[str, FigureText] = {
         Message("vector ratio"),
         Message(
             "Counter (vec_ratio): part of the time in which the core computed on vectors, "
-            "weighted by the time of the vector core, or of the AI core where cube and vector are "
-            "one."
+            "weighted by the time of the vector core, or of the AI core where cube and vector "
+            "are one. Where cube and vector are one core on one side and two on the other, no "
+            "change is shown."
         ),
     ),
     "scalar_ratio": FigureText(
         Message("scalar ratio"),
         Message(
-            "Counter (scalar_ratio): part of the cores' time with scalar instructions at work."
+            "Counter (scalar_ratio): part of the cores' time with scalar instructions at work. "
+            "Where cube and vector are one core on one side and two on the other, no change is "
+            "shown."
         ),
         "lower",
     ),
@@ -317,7 +321,8 @@ FIGURES: Mapping[str, FigureText] = {
         Message("MTE2 ratio"),
         Message(
             "Counter (mte2_ratio): part of the cores' time with reads from main memory at work. "
-            "Pipes overlap, so ratios do not add to 100 %."
+            "Pipes overlap, so ratios do not add to 100 %. Where cube and vector are one core "
+            "on one side and two on the other, no change is shown."
         ),
     ),
     "mte3_ratio": FigureText(
@@ -334,8 +339,9 @@ FIGURES: Mapping[str, FigureText] = {
         Message("memory bound"),
         Message(
             "Counters: mte2_ratio / max(mac_ratio, vec_ratio), in total sum(mte2_ratio × core "
-            "time) / sum(max(mac_ratio, vec_ratio) × core time). Above 1, reads took longer than "
-            "computing."
+            "time) / sum(max(mac_ratio, vec_ratio) × core time). Above 1, reads took longer "
+            "than computing. Where cube and vector are one core on one side and two on the "
+            "other, no change is shown."
         ),
         "lower",
     ),

@@ -185,6 +185,23 @@ def test_counters_of_other_names_are_not_missing_where_both_sides_have_their_fig
     assert "Only the candidate has the counters aiv_mte2_ratio. " in said
 
 
+def test_figures_of_counters_change_only_between_chips_of_one_kind() -> None:
+    """Chips of one core have plain columns, of two those of aic_ and aiv_. Nothing that is a mean
+    over cores has a change between both kinds; a sum has."""
+    names = ("scalar_ratio", "mte2_ratio", "mac_ratio", "icache_miss_rate")
+    one = {name: [0.2] * 4 for name in names} | {"vec_ratio": [0.1] * 4, "cube_fops": [10] * 4}
+    two = {f"aic_{name}": [0.4] * 4 for name in names} | {"aiv_vec_ratio": [0.4] * 4}
+    two |= {"aic_cube_fops": [20] * 4}
+    for before, after, changes in ((one, two, False), (one, one, True), (two, two, True)):
+        sides = [side_of_trace(trace(UNFUSED, **of)) for of in (before, after)]
+        found = {figure.code: figure for figure in compare(*sides).figures}
+        for code in ("cube_ratio", "vector_ratio", "scalar_ratio", "mte2_ratio", "memory_bound",
+                     "icache_miss_rate"):  # fmt: skip
+            assert (found[code].kind != "none") is changes, code
+            assert None not in (found[code].baseline.value, found[code].candidate.value)
+        assert found["cube_flops"].kind != "none"
+
+
 def test_one_side_with_further_counters() -> None:
     more = trace(UNFUSED, mac_ratio=[0.5] * 4, vec_ratio=[0.5] * 4)
     found = doubts(more, trace(UNFUSED, mac_ratio=[0.5] * 4))
