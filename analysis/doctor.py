@@ -64,7 +64,7 @@ AnswerCode = Literal[
     "by_name", "means", "some_means", "each", "starts", "some_flops", "no_heavy_operators",
     "classes_unknown", "measured_peak", "public_peak", "no_peak", "graph", "sizes", "some_sizes",
     "recorded", "named", "graphs", "members", "ends_early", "inferred", "missing",
-    "kernels_missing", "memory_over_time", "whole_file",
+    "in_order", "kernels_missing", "memory_over_time", "whole_file",
 ]  # fmt: skip
 _MEANS = ("averaged", "averaged_all", "layer_means", "means_only")
 _NO_FLOPS: Mapping[Reason | None, AnswerCode] = {
@@ -246,7 +246,7 @@ def answers(trace: Trace, experiment: Experiment | None = None) -> tuple[Answer,
         if named
         else Answer("counters", False, "missing", "counters"),
         _fusion(trace, has, has_graph),
-        _either("timeline", has["start"], "starts", "start"),
+        _timeline(trace, has),
     )
     if trace.ends_early:
         return tuple(
@@ -254,6 +254,12 @@ def answers(trace: Trace, experiment: Experiment | None = None) -> tuple[Answer,
             for answer in made
         )
     return tuple(_with_switch(answer, trace.meta, has) for answer in made)
+
+
+def _timeline(trace: Trace, has: Mapping[str, bool]) -> Answer:
+    if has["start"] or trace.calls.empty:
+        return _either("timeline", has["start"], "starts", "start")
+    return Answer("timeline", False, "in_order", "start")
 
 
 def _either(figure: FigureCode, available: bool, code: AnswerCode, needs: str) -> Answer:

@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 
 from fusescope.analysis.compare import compare
-from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.compare.side import side_of_trace, side_of_variant
 from fusescope.analysis.doctor import FIELDS, Examination, examine, fields
 from fusescope.analysis.experiment import Experiment
 from fusescope.analysis.readers import read
@@ -20,6 +20,7 @@ from fusescope.analysis.readers.formats import READERS
 from fusescope.analysis.readers.input.source import Source
 from fusescope.analysis.readers.reader import Reader
 from fusescope.analysis.report.exports.inspection import doctor, inspection
+from fusescope.analysis.timeline.payload import trace_payload
 from fusescope.analysis.trace import (
     Diagnostic,
     Meta,
@@ -291,8 +292,12 @@ def test_a_recording_of_openvino_alone_never_has_starts() -> None:
     found = examine(value)
     assert answer(found, "timeline") == (
         False,
-        "Timeline: No start times. FuseScope reads this from no file of this format.",
+        "Timeline: Operators are drawn one after the other, in the order of the file. No start "
+        "times. FuseScope reads this from no file of this format.",
     )
+    # The timeline of its page says the same.
+    drawn = trace_payload(side_of_variant(value, next(iter(value.traces))))["sides"][0]["caption"]
+    assert "operators are drawn one after the other in the order of the file" in drawn
     # Times of layers are means over the runs of a block.
     assert answer(found, "short_ops") == (
         True,

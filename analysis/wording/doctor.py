@@ -318,4 +318,7 @@ ANSWERS: Mapping[tuple[FigureCode, AnswerCode], Message] = {
         "joined."
     ),
     ("timeline", "starts"): Message("From start times."),
+    ("timeline", "in_order"): Message(
+        "Operators are drawn one after the other, in the order of the file."
+    ),
 }
