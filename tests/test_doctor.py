@@ -292,12 +292,14 @@ def test_a_recording_of_openvino_alone_never_has_starts() -> None:
     found = examine(value)
     assert answer(found, "timeline") == (
         False,
-        "Timeline: Operators are drawn one after the other, in the order of the file. No start "
-        "times. FuseScope reads this from no file of this format.",
+        (
+            "Timeline: Operators are drawn one after the other, in the order of the file. No "
+            "start times. FuseScope reads this from no file of this format."
+        ),
     )
     # The timeline of its page says the same.
     drawn = trace_payload(side_of_variant(value, next(iter(value.traces))))["sides"][0]["caption"]
-    assert "operators are drawn one after the other in the order of the file" in drawn
+    assert "operators are drawn one after the other in the order of the file" in str(drawn)
     # Times of layers are means over the runs of a block.
     assert answer(found, "short_ops") == (
         True,

@@ -25,6 +25,12 @@ def _brightest(found: Delays) -> float:
     return max(_LEAST, 2 * float(max(medians, default=0.0)))
 
 
+def _scale(top: float) -> dict[str, object]:
+    """Return ticks from 0 to the brightest share, each with a text of its own."""
+    ticks = [0.0, top / 2, top]
+    return {"tickvals": ticks, "ticktext": [units.percent(share) for share in ticks]}
+
+
 def delays(found: Delays, colours: Colours = LIGHT) -> go.Figure | None:
     """Share of each step by which a rank came late by itself; None where nothing is known."""
     if not found.ranks or not found.steps:
@@ -33,20 +39,21 @@ def delays(found: Delays, colours: Colours = LIGHT) -> go.Figure | None:
     shares = [
         [None if math.isnan(share) else share for share in row] for row in found.shares.tolist()
     ]
+    top = _brightest(found)
     figure = go.Figure(
         go.Heatmap(
             x=steps,
             y=ranks,
             z=shares,
             zmin=0,
-            zmax=_brightest(found),
+            zmax=top,
             customdata=[[units.percent(share) for share in row] for row in shares],
             hovertemplate=say("rank")
             + " %{y}, "
             + say("step")
             + " %{x}: %{customdata}<extra></extra>",
             colorscale=[[0, f"{colours.slower}00"], [1, colours.slower]],
-            colorbar={"tickformat": ".0%", "thickness": 12, "len": 1, "outlinewidth": 0},
+            colorbar={**_scale(top), "thickness": 12, "len": 1, "outlinewidth": 0},
             xgap=1,
             ygap=1 if len(ranks) <= 64 else 0,
         )

@@ -81,16 +81,36 @@ def short_names(names: Iterable[str], chars: int = 60) -> Mapping[str, str]:
         form = _letters(cut.get(name, name))
         if form in alike:
             alike[form].append(name)
-    for group in alike.values():
-        for name, more in zip(group, _apart(group), strict=True):
-            found[name] = f"{_cut(forms.get(name, name), chars - len(more))}{more}"
-    # Cut in the middle two may have become the same again, or the same as a name that fits.
-    times = Counter(found.values())
-    for name, form in found.items():
-        if times[form] > 1 and form != name:
-            mark = f" #{_hash(name, 10)}"
-            found[name] = _cut(form, chars - len(mark)) + mark
+    marks = {name: more for group in alike.values() for name, more in _marked(group)}
+    found |= {name: _with(marks[name], forms.get(name, name), chars) for name in marks}
+    # Cut in the middle two may have become the same again, or the same as a name that fits: then
+    # further words of theirs tell them apart, or a hash where no words do.
+    for name, more in [each for group in _same(found) for each in _marked(group)]:
+        mark = f"{marks.get(name, '')} {more.removeprefix(' · ')}" if marks.get(name) else more
+        if found[name] != name and len(mark) <= chars - _LEAST_CHARS:
+            found[name] = _with(mark, forms.get(name, name), chars)
+    for group in _same(found):
+        for name in group:
+            if found[name] != name:
+                found[name] = _with(f" #{_hash(name, 10)}", found[name], chars)
     return found
+
+
+def _marked(group: Sequence[str]) -> Iterable[tuple[str, str]]:
+    """Return the names, each with what tells it from the others."""
+    return zip(group, _apart(group), strict=True)
+
+
+def _with(mark: str, form: str, chars: int) -> str:
+    return f"{_cut(form, chars - len(mark))}{mark}"
+
+
+def _same(found: Mapping[str, str]) -> list[list[str]]:
+    """Return groups of names whose forms are the same."""
+    groups: dict[str, list[str]] = {}
+    for name, form in found.items():
+        groups.setdefault(form, []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _without_fillers(form: str, chars: int) -> str:

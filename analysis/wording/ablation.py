@@ -13,7 +13,8 @@ from fusescope.analysis.wording.sentences import level_text
 ABLATION_HELP = Message(
     "What each optimizer of the engine is worth in this model. Slower without it: time with all "
     "optimizers but this one / time with all. Faster with it alone: time with none / time with "
-    "only this one. It was checked that the graphs differ."
+    "only this one. Only graphs that differ were timed: of the others the table says that they "
+    "are the same."
 )
 FUSIONS_HELP = Message(
     "What each of the largest fusions is worth in this model. Slower without it: time with the "

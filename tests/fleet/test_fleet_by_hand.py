@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fusescope.analysis.charts.delays import delays as delays_figure
 from fusescope.analysis.fleet.binomial import share_interval
 from fusescope.analysis.fleet.causes import causes
 from fusescope.analysis.fleet.differing import stages
@@ -20,7 +21,7 @@ from fusescope.analysis.fleet.fleet import Fleet
 from fusescope.analysis.fleet.links import slow_links, transfers
 from fusescope.analysis.fleet.outliers import outliers
 from fusescope.analysis.fleet.slow_ranks import slow_ranks, votes
-from fusescope.analysis.fleet.step_split import Split, by_rank, by_stage, delays
+from fusescope.analysis.fleet.step_split import Delays, Split, by_rank, by_stage, delays
 from fusescope.analysis.fleet.straggler_free import straggler_free
 from fusescope.analysis.fleet.sweep import union_between
 from fusescope.analysis.fleet.versus import versus
@@ -174,6 +175,19 @@ def test_collectives_of_one_rank_are_counted_apart() -> None:
     assert (found.collectives, found.left_out) == (2, 0)
     first, *_ = state_sentences(found)
     assert "2 executions of collectives in groups of one rank, of 200 ns each" in text_of(first)
+
+
+@pytest.mark.parametrize(
+    ("share", "ticks"),
+    [(0.001, ["0.0 %", "0.5 %", "1.0 %"]), (0.2, ["0.0 %", "20.0 %", "40.0 %"])],
+)
+def test_the_scale_of_delays_has_a_text_for_each_tick(share: float, ticks: list[str]) -> None:
+    """From 0 to twice the median of the latest rank, 1 % at the least."""
+    figure = delays_figure(Delays((0, 1), (0,), np.array([[0.0], [share]])))
+    assert figure is not None
+    [heat] = figure.data
+    assert list(heat.colorbar.ticktext) == ticks
+    assert heat.colorbar.tickvals[-1] == heat.zmax
 
 
 def test_a_slow_link_is_the_group_that_is_slowest_beyond_chance() -> None:

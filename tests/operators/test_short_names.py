@@ -213,3 +213,19 @@ def test_wrappers_and_instructions_go_before_what_a_kernel_computes() -> None:
         "reduce_kernel<MaxNanFunctor> bf16",
         "Tensile GEMM TN bf16 MT16x16x512",
     ]
+
+
+def test_parts_of_names_tell_them_apart_before_a_hash_does() -> None:
+    """Layout changes before 40 layers: 'dw' tells some of a block apart, and its number the blocks,
+    of names that are cut in the middle."""
+    names = [
+        f"Reorder block{block}/{at}/{layer}/BatchNormalization"
+        for block in range(5)
+        for at in range(4)
+        for layer in ("dw", "project")
+    ]
+    short = short_names(names, 32)
+    assert len(set(short.values())) == 40
+    assert not [form for form in short.values() if "#" in form]
+    assert all(len(form) <= 32 for form in short.values())
+    assert "block3" in short["Reorder block3/2/dw/BatchNormalization"]
