@@ -212,6 +212,10 @@ def test_the_latency_is_of_the_runs_that_are_no_warm_up() -> None:
     """Of five runs the first one takes nine times the others."""
     found = examine(of_runs([9, 1, 1, 1, 1], ["a"] * 5))
     assert answer(found, "latency")[1].startswith("Latency: The mean of 4 as profiled;")
+    # Of one step there is no mean.
+    one = examine(profile(1))
+    said = "Latency: The only one, as profiled; a profiler makes it longer."
+    assert answer(one, "latency") == (True, said)
     # What is in the file is all of it.
     assert words.read_sentence(found) == "5 steps; 1 distinct operator and 5 executions in all."
 

@@ -222,6 +222,8 @@ def _reason(answer: Answer) -> str:
         return _ENDS_EARLY.text()
     if key == ("latency", "samples") and not values.get("blocks"):
         return _SAMPLES.text(**values)
+    if key == ("latency", "runs") and values.get("runs") == 1:
+        return _ONE_RUN.text()
     if key == ("counters", "named") and values.get("more"):
         return _MANY_COUNTERS.text(**values, n=values["count"])
     text = ANSWERS.get(key)
@@ -236,6 +238,7 @@ def _reason(answer: Answer) -> str:
 _ENDS_EARLY = Message("The file ends early, so no run is known to be complete.")
 _UNKNOWN = Message("{unknown:percent} of the time is of unknown class.")
 _SAMPLES = Message("From {runs:unprofiled_runs}.")
+_ONE_RUN = Message("The only one, as profiled; a profiler makes it longer.")
 _MANY_COUNTERS = Message("{n:count} counters: {names:name} and {more:count} more.")
 _NO_TIMES = Message("Its operators took no time.")
 _FROM_GRAPH = Message("From the graph.")

@@ -275,6 +275,15 @@ def test_fills_that_kernels_do_are_counted_apart_from_kernels() -> None:
     )
 
 
+def test_what_new_kernels_stand_before_is_none_of_them() -> None:
+    """Of two new kernels before each of two executions the second is what they stand before: it
+    is counted among the new ones, so nothing says that it follows them."""
+    kernels = (KernelTime("ReduceSum", 2, 100), KernelTime("gemm", 2, 100))
+    change = Change("added", 200, 2, ("gemm",), after=kernels, values={"kernels": 2})
+    said = change_sentence(change, unit()).replace("**", "")
+    assert said.startswith("4 kernels run only in the candidate") and "before each" not in said
+
+
 def test_copies_are_named_without_the_word_for_their_class() -> None:
     """Memcpy says that it copies; a kernel that copies has another name, and its class says so."""
     copies = [KernelTime("Memcpy HtoD (Pageable -> Device)", 1, 10, "copy", is_copy=True)]

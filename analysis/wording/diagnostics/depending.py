@@ -197,11 +197,16 @@ def load(note: Diagnostic) -> NoteText:
     return _LOAD_BEFORE if note.values.get("after") is None else _LOAD
 
 
+_OF_OTHERS = Message(
+    "That before it is of other work, a doubt above half of the cores; that after it is of the "
+    "recording itself, too."
+)
 _LOAD = told(
     Message(
         "Load average {before:tenths} before the recording and {after:tenths} after it, on "
         "{cores:cores}."
-    )
+    ),
+    _OF_OTHERS,
 )
 _LOAD_BEFORE = told(Message("Load average {before:tenths} before the recording, on {cores:cores}."))
 

@@ -26,18 +26,18 @@ _CAPTURES = Message(
 _HOST_LIMITS = {
     "python": Message(
         "The host is the limit: for **{ns:duration}** {per}, {share:percent} of the time, the "
-        "device waits while the host runs Python and launches, {each:duration} for each of "
-        "{n:count} executions, so faster kernels would change little."
+        "device waits while the host runs Python and launches, {each:duration} on average "
+        "for each of {n:count} executions, so faster kernels would change little."
     ),
     "code": Message(
         "The host is the limit: for **{ns:duration}** {per}, {share:percent} of the time, the "
-        "device waits while the host runs other code and launches, {each:duration} for each of "
-        "{n:count} executions, so faster kernels would change little."
+        "device waits while the host runs other code and launches, {each:duration} on average "
+        "for each of {n:count} executions, so faster kernels would change little."
     ),
     "": Message(
         "The host is the limit: for **{ns:duration}** {per}, {share:percent} of the time, the "
-        "device waits for the host to launch the next kernel, {each:duration} for each of "
-        "{n:count} executions, so faster kernels would change little."
+        "device waits for the host to launch the next kernel, {each:duration} on "
+        "average for each of {n:count} executions, so faster kernels would change little."
     ),
 }
 # Whoever knows the file knows the time of all its steps.

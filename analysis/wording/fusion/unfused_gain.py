@@ -9,8 +9,8 @@ from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.messages import Message, Part
 
 _NOT_ALL = Message(
-    "Not all of it is fusion: without the optimizer {optimizer:name} the model has no more "
-    "operators ({without} instead of {all}) and takes {factor:factor} as long."
+    "Not all of it is fusion: without the optimizer {optimizer:name} the number of operators does "
+    "not grow ({without} instead of {all}), yet the model takes {factor:factor} as long."
 )
 
 

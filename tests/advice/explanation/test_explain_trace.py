@@ -494,7 +494,7 @@ def test_a_host_that_takes_longer_than_its_kernels_is_the_limit(
     """Nothing is called Python that the file does not show as such: a range may be of any code."""
     text = trace_sentence(explained(limited_by_host(kind, name)))
     assert "The host is the limit: for 800 µs per step, 80.0 % of the time" in text
-    assert limit in text and saving in text and "µs for each of 2 executions" in text
+    assert limit in text and saving in text and "µs on average for each of 2 executions" in text
     assert ("Python" in text) == (kind == "frame")
 
 

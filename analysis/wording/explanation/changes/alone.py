@@ -50,8 +50,8 @@ def _alone(
     if copies and unit.on_device:  # which are no kernels among the figures
         beside = _WITH_COPIES[messages[0] is _ADDED_HEAD, copies == len(kernels)]
         anywhere, before_each = beside
-    if each is None:
-        return anywhere, values
+    if each is None or change.where[-1] in {kernel.name for kernel in kernels}:
+        return anywhere, values  # what they stand before is one of them
     place: dict[str, Shown] = {"places": change.repeats, "next": _next(change), "n": each}
     return before_each, {**values, **place}
 
