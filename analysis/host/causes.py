@@ -195,6 +195,12 @@ def _call_kind(name: str) -> CauseKind | None:
     return next((kind for kind, pattern in _CALLS if pattern.match(name)), None)
 
 
+def waits_if_long(name: str) -> bool:
+    """Return whether a call to the runtime of this name waits where it lasts long, and else only
+    launches: a copy."""
+    return _call_kind(name) == "copy_waits"
+
+
 @lru_cache(maxsize=_MOST_NAMES)
 def is_read(name: str) -> bool:
     """Return whether an operator of this name reads a value of the device, and waits for it."""

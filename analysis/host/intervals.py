@@ -99,7 +99,11 @@ def _launches(
     is_next = ordered[next_one] == gap_ends
     unknown = np.where(gap_ends < ordered[0], _BEFORE, gap_ends)
     before = np.where(at > 0, asking[np.maximum(at - 1, 0)], asking[next_one])
+    # Of what one call launches, as a graph, all but the first wait for no call of the host.
+    _, firsts = np.unique(np.stack((of, launched)), axis=1, return_index=True)
+    is_first = np.isin(next_one, firsts)
     returned = _returned(host, of[next_one], launched[next_one])
+    returned = np.where(is_first, returned, launched[next_one])
     moment = np.where(is_next, returned, unknown)
     return of[next_one], before, moment, asking[next_one], asked[next_one]
 

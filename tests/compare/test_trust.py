@@ -50,7 +50,9 @@ def test_an_error_comes_before_everything() -> None:
 def test_without_doubts_the_line_says_what_speaks_for_it() -> None:
     line = wording.trust_line(trust([LOAD]))
     assert line == (
-        "No doubt was found. Load average 0.4 before the recording and 0.8 after it, on 2 cores."
+        "No doubt was found. Load average 0.4 before the recording and 0.8 after it, on 2 cores. "
+        "That before it is of other work, a doubt above half of the cores; that after it is of the "
+        "recording itself, too."
     )
 
 

@@ -85,6 +85,21 @@ def test_a_queue_between_the_threads_that_ask_and_that_hand_over() -> None:
     assert alone.host is not None and alone.host.submit_lanes is None
 
 
+def test_a_gap_inside_a_graph_is_not_the_hosts() -> None:
+    """One call launches three kernels and returns at 90, when most of them have run. The device was
+    idle from 0 to 10 until the first one, which is launching; from 20 to 30 and from 40 to 80
+    between those of the graph, which were launched. What is launched at 95 is again the host's."""
+    spans: list[Span] = [
+        (0, "runtime", "cudaGraphLaunch", 2, 90), (0, "runtime", "cudaLaunchKernel", 95, 98)
+    ]  # fmt: skip
+    graph: list[Call] = [(at, at + 10, 0, 2) for at in (10, 30, 80)]
+    found = of(trace_of(spans, [*graph, (100, 110, 0, 95)]), (0, 110))
+    assert found is not None
+    kinds = {cause.kind: (cause.idle_ns, cause.count) for cause in found.causes}
+    assert kinds["queued"] == (50, 2)
+    assert sum(ns for ns, _ in kinds.values()) == 70
+
+
 def test_windows_stand_apart() -> None:
     """A window that cuts intervals, one in a kernel, and one outside of everything."""
     found = of(trace_of(SPANS, CALLS), (30, 65), (62, 68), (300, 310), (80, 80))

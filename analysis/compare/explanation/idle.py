@@ -13,9 +13,10 @@ from fusescope.analysis.compare.explanation.explanation import Change, IdleTime,
 from fusescope.analysis.compare.explanation.host_calls import calls_behind
 from fusescope.analysis.compare.explanation.sides import ExplainedSide
 from fusescope.analysis.compare.timing.statistics import student_t
-from fusescope.analysis.host.causes import Cause, CauseKind
-from fusescope.analysis.host.idle import HostIdle, IdleCause
+from fusescope.analysis.host.causes import Cause, CauseKind, Frame, waits_if_long
+from fusescope.analysis.host.idle import LONG_NS, HostIdle, IdleCause
 from fusescope.analysis.host.uncached import uncached_memory
+from fusescope.analysis.host_activity import RUNTIME
 from fusescope.analysis.metrics.memo import once
 from fusescope.analysis.metrics.some_units import in_some_units
 from fusescope.analysis.metrics.step import shown_run
@@ -255,7 +256,14 @@ def _gaps_by_call(side: ExplainedSide, key: Key) -> dict[str, np.ndarray]:
 def _call_name(idle: HostIdle, cause: Cause, node: int) -> str:
     if cause.kind != "launching" and cause.name:
         return cause.name
-    return idle.frames[node].name if node >= 0 else ""
+    return _launched_by(idle.frames[node]) if node >= 0 else ""
+
+
+def _launched_by(frame: Frame) -> str:
+    """Return the name of a call under which launching lies. A short copy launches something, a long
+    one of the same name waits, and is so called elsewhere."""
+    is_copy = frame.kind == RUNTIME and waits_if_long(frame.name)
+    return f"{frame.name} (< {LONG_NS // 1000} µs)" if is_copy else frame.name
 
 
 def are_the_same_time(sides: tuple[ExplainedSide, ExplainedSide]) -> bool:

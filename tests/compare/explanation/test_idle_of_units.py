@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from fusescope.analysis.compare.explanation import explain
 from fusescope.analysis.compare.explanation.explanation import Change, Explanation
+from fusescope.analysis.host_activity import RUNTIME
 from fusescope.analysis.trace import Trace
 from fusescope.analysis.wording.explanation import leading_sentence
 from tests.host.hosts import Call, Span, trace_of
@@ -160,3 +163,20 @@ def test_calls_of_the_host_that_all_take_longer_have_no_long_one() -> None:
     found = explained(before, steps_of_two_waits(120_000, [32_000] * 6))
     (change,) = found.changes
     assert "long_side" not in change.values and "One of the" not in leading_sentence(found)
+
+
+def test_a_short_copy_that_launches_is_told_from_one_that_waits() -> None:
+    """In each step the host is in a copy before it launches: for 10 us, and for 40 us on the
+    candidate, which is launching. A copy from 50 us on waits, and is called so."""
+
+    def copies(ns: int) -> Trace:
+        trace = steps_that_wait([ns] * 6, "cudaMemcpyAsync")
+        assert trace.host is not None
+        kinds = np.full(len(trace.host.kind_of), RUNTIME, trace.host.kind_of.dtype)
+        return replace(trace, host=replace(trace.host, kind_of=kinds))
+
+    change = idle_change(copies(10_000), copies(40_000))
+    assert change.values["kind"] == "launching"
+    assert "cudaMemcpyAsync (< 50 µs)" in {one.name for one in change.after}
+    change = idle_change(copies(60_000), copies(90_000))
+    assert (change.values["kind"], change.values["cause"]) == ("copy_waits", "cudaMemcpyAsync")
