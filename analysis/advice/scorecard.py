@@ -32,13 +32,15 @@ class Score:
 @dataclass(frozen=True)
 class Scorecard:
     """`scores` by pattern, most time first; `unscored` places became part of groups that hold more
-    than the pattern. `group_errors` are |predicted - measured| / measured of each place that
+    than the pattern; `unscored_ns` of the predicted saving of the run is theirs, so that this and
+    the scores add up to it. `group_errors` are |predicted - measured| / measured of each place that
     gained; `run_predicted` and `run_measured_ns` are the saving of the whole run as profiled
     without slow executions, `run_ns` the run that is left, and `slow_ns` what slow executions add
     to the mean run of either side."""
 
     scores: tuple[Score, ...]
     unscored: int
+    unscored_ns: float
     group_errors: tuple[float, ...]
     run_predicted: Gain
     run_measured_ns: float
@@ -104,6 +106,11 @@ def scorecard(comparison: Comparison) -> Scorecard | None:
             sorted(map(_together, by_pattern.values()), key=lambda score: -score.spent_ns)
         ),
         unscored=len(expected) - len(known),
+        unscored_ns=sum(
+            one.gain.value
+            for one, (_, gain) in zip(expected, measured, strict=True)
+            if gain is None
+        ),
         group_errors=tuple(
             abs(one.gain.value - gain) / gain
             for one, gain in known

@@ -70,9 +70,12 @@ def scorecard_sentence(card: Scorecard) -> str:
     if card.unscored:
         sentences.append(
             say(
-                "One more place became part of a larger group and is not scored.",
-                "{n:count} more places became part of larger groups and are not scored.",
+                "One more place became part of a larger group and is not scored: "
+                "{change:signed_duration} of what is predicted of the run are its.",
+                "{n:count} more places became part of larger groups and are not scored: "
+                "{change:signed_duration} of what is predicted of the run are theirs.",
                 n=card.unscored,
+                change=-card.unscored_ns,
             )
         )
     return paragraph(*sentences)

@@ -80,6 +80,18 @@ def test_the_run_of_the_samples(name: str) -> None:
     assert card.run_error == abs(card.run_predicted.value - measured) / card.run_ns
 
 
+def test_scores_and_what_is_not_scored_add_up_to_the_run() -> None:
+    """The run is predicted from all places, the table has those that are scored; the sentence says
+    what the others are of it."""
+    card = card_of(pair("cases/cuda_transformer_encoder"))
+    scored = sum(score.predicted.value for score in card.scores)
+    assert card.unscored == 2 and abs(card.unscored_ns) > 10_000
+    assert card.run_predicted.value == pytest.approx(scored + card.unscored_ns)
+    assert "are not scored: −49.5 µs of what is predicted of the run are theirs" in (
+        scorecard_sentence(card)
+    )
+
+
 def test_by_hand_without_peaks() -> None:
     """Conv of 60 and BatchNormalization of 20 µs become 60 µs: 24 predicted, 20 measured."""
     comparison = compared(conv_bn(), us={"Conv": 60, "BatchNormalization": 20})
