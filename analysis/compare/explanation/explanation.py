@@ -211,7 +211,8 @@ class UnitOfSide:
     `graph_launches` and `graph_kernels` are of graphs, in a unit, `graph_call` what launches them.
     `devices` are those of the file. `after_ns` is how long the kernels of a unit run after it
     ends. `host_waits` are of the whole file, the longest first. `devices_alike` counts those of
-    the file that run kernels of the one that is compared, with it."""
+    the file that run kernels of the one that is compared, with it. `at_once_ns` is what kernels
+    that compute take of a unit while another one of them runs already."""
 
     median_ns: int
     shortest_ns: int
@@ -228,6 +229,7 @@ class UnitOfSide:
     graph_call: str = ""
     host_waits: tuple[HostWait, ...] = ()
     devices_alike: int = 1
+    at_once_ns: int = 0
 
 
 # Why two traces are not compared by what changed: two phases of one model, another number of

@@ -12,7 +12,7 @@ from fusescope.analysis.compare.explanation.sides import ExplainedSide
 from fusescope.analysis.compare.graphs.names_by_order import replays
 from fusescope.analysis.host_activity import RUNTIME
 from fusescope.analysis.metrics.device import copies_of
-from fusescope.analysis.metrics.spans import busy_until, call_times
+from fusescope.analysis.metrics.spans import busy_until, call_times, union_ns
 from fusescope.analysis.trace import Trace
 from fusescope.analysis.work_units.earlier import after_the_end_ns, launched_earlier
 from fusescope.analysis.work_units.units import OUTSIDE
@@ -42,7 +42,20 @@ def unit_of_side(side: ExplainedSide) -> UnitOfSide:
         _graph_call(side) if launches else "",
         host_waits(side.trace),
         alike,
+        _at_once_ns(side),
     )
+
+
+def _at_once_ns(side: ExplainedSide) -> int:
+    """Return the sum of the times of a unit's kernels that compute, less the time in which any of
+    them runs."""
+    if not _has_starts(side):
+        return 0
+    trace = side.trace
+    computes = ~trace.operators["is_communication"].to_numpy(dtype=bool) & ~copies_of(trace)
+    chosen = computes[trace.calls["operator"].to_numpy()] & (side.units.unit_of != OUTSIDE)
+    starts, lasts = (times[chosen] for times in call_times(trace.calls))
+    return round((float(lasts.sum()) - union_ns(starts, lasts)) / side.units.count)
 
 
 def _has_starts(side: ExplainedSide) -> bool:

@@ -6,6 +6,7 @@ from functools import partial
 
 from fusescope.analysis.compare.explanation.explanation import ChangeCode, Explanation
 from fusescope.analysis.messages import Message, Said
+from fusescope.analysis.wording.explanation.more_than_busy import more_than_busy_said
 from fusescope.analysis.wording.explanation.units import kernels_said, per_unit
 
 _SAME = 0.015  # by which kernels that are the same, and all together, may take longer or shorter
@@ -37,24 +38,6 @@ _AS_LONG_WITHOUT_COPIES = Message(
     "**{idle_after:duration}** instead of **{idle_before:duration}** {per}."
 )
 
-# By whether they do on the baseline and on the candidate.
-_MORE_THAN_BUSY = {
-    (True, True): Message(
-        "The times of kernels add up to more than the device is busy with them: some run at the "
-        "same time, or outside the run that launched them."
-    ),
-    (True, False): Message(
-        "The times of the baseline's kernels add up to more than its device is busy with them: "
-        "some run at the same time, or outside the run that launched them."
-    ),
-    (False, True): Message(
-        "The times of the candidate's kernels add up to more than its device is busy with them: "
-        "some run at the same time, or outside the run that launched them."
-    ),
-}
-
-
-_MORE = 1.002  # times the device's own: beyond what rounding makes
 _ON_ONE_SIDE: tuple[ChangeCode, ...] = ("added", "removed")
 _COMMON = Message(
     "The kernels that both stages run take as long on both ({before:duration} in the baseline, "
@@ -105,8 +88,7 @@ def same_kernels_said(explanation: Explanation) -> list[Said]:
         idle_after=idle[1],
     )
     busy = [part.computing_ns + (part.copies_ns if are_same else 0) for part in (first, second)]
-    is_more = (before > _MORE * busy[0], after > _MORE * busy[1])
-    more = [_MORE_THAN_BUSY[is_more].of()] if any(is_more) else []
+    more = more_than_busy_said((before, after), (busy[0], busy[1]), sides)
     if not are_same:
         return [said(_AS_LONG_WITHOUT_COPIES if "copies" in unit.others else _AS_LONG), *more]
     waits = _waits_of_both(explanation)

@@ -154,10 +154,23 @@ def test_other_kernels_that_take_as_long_together_are_said_to() -> None:
             for side, ns in zip(found.sides, computing, strict=True)
             if side.parts is not None
         ]
-        at_once = replace(found, sides=(sides[0], sides[1]))
-        assert whose in leading_sentence(at_once)
+        outside = replace(found, sides=(sides[0], sides[1]))
+        assert whose in leading_sentence(outside)
+        assert "them: some run outside the run that launched them." in leading_sentence(outside)
+        for at_once_ns, why in ((4_000, "time."), (2_000, "time, and some outside the run")):
+            both = [replace(side, at_once_ns=at_once_ns) for side in sides]
+            said = leading_sentence(replace(found, sides=(both[0], both[1])))
+            assert f"them: some run at the same {why}" in said
     longer = explain(launching(step, 2), launching([replace(GEMM, us=55), RELU, TALK], 30))
     assert longer is not None and "as long on both sides" not in leading_sentence(longer)
+
+
+def test_what_kernels_take_at_once_is_known_of_each_side() -> None:
+    """Of 50 us of each of two kernels 20 are while the other one runs."""
+    beside = replace(RELU, at_us=30.0)
+    found = explain(steps_of([[GEMM, RELU]] * 2), steps_of([[GEMM, beside]] * 2))
+    assert found is not None and found.sides is not None
+    assert [side.at_once_ns for side in found.sides] == [0, 20_000]
 
 
 def test_what_has_the_largest_part_of_launching_is_named() -> None:
