@@ -128,15 +128,19 @@ def communication(
     if ns < max(1, least_ns) or not collectives:
         return []
     before = tuple(
-        KernelTime(each.name, each.count, round(each.count * each.each_ns), "communication")
+        KernelTime(
+            each.name,
+            each.count,
+            round(each.count * each.each_ns),
+            "communication",
+            is_uneven=not each.are_alike,
+        )
         for each in collectives
     )
     repeats = max(1, round(sum(each.count for each in collectives)))
     values = _waits(traced)
     if collectives[0].longest_ns is not None:
         values = {**values, "longest_ns": collectives[0].longest_ns}
-    if not collectives[0].are_alike:
-        values = {**values, "are_unlike": 1}
     where = (collectives[0].name,)
     talks = traced.trace.operators["is_communication"].to_numpy(dtype=bool)
     of = traced.trace.calls["operator"].to_numpy()

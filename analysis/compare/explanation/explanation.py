@@ -50,7 +50,8 @@ class KernelTime:
     """Kernels of one name in one unit: how many, on average, their time in ns, and what class of
     operator they are, as `operators.classes` has it; with `is_copy` they are copies or fills of
     memory, which no kernel computes. `family` is what kernels of this kind are called where each
-    has a name of its own, '' where that is not known."""
+    has a name of its own, '' where that is not known. With `is_uneven` they are of several
+    operators of one name whose executions take different times on average, or known to differ."""
 
     name: str
     count: float
@@ -58,6 +59,7 @@ class KernelTime:
     op_class: str = "unknown"
     is_copy: bool = False
     family: str = ""
+    is_uneven: bool = field(default=False, compare=False)
 
 
 Calls = tuple[np.ndarray, np.ndarray]  # of both sides, as rows of the calls of their traces

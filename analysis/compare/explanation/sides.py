@@ -32,6 +32,7 @@ _MODULE = "nn.Module: "
 _LIBRARY = re.compile(r"^(?:hcom_|(?:nccl|rccl)(?:Dev)?Kernel_)")
 _CALL = re.compile(r"(?:_+\d+)+_*$")
 _NUMBER = re.compile(r"_\d+$")
+_UNEVEN = 1.25  # times the shortest mean execution, from which another of that name differs
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,16 +273,21 @@ class ExplainedSide:
     def named_times(self, totals: Mapping[int, Sequence[float]]) -> tuple[KernelTime, ...]:
         """Return operators of the trace, with count and ns of each, by name."""
         named: dict[tuple[str, str, bool, str], list[float]] = {}
+        means: dict[tuple[str, str, bool, str], list[float]] = {}
         for operator, (count, ns) in totals.items():
             is_copy, kernel = bool(self.are_copies[operator]), self.kernels[operator]
             key = (self.names[operator], kernel.op_class, is_copy, kernel.family)
             entry = named.setdefault(key, [0, 0.0])
             entry[0] += count
             entry[1] += ns
+            if count:
+                means.setdefault(key, []).append(ns / count)
         ranked = sorted(named.items(), key=lambda item: -item[1][1])
         return tuple(
-            KernelTime(name, count, round(ns), op_class, is_copy, family)
-            for (name, op_class, is_copy, family), (count, ns) in ranked
+            KernelTime(
+                key[0], count, round(ns), key[1], key[2], key[3], _differ(means.get(key, ()))
+            )
+            for key, (count, ns) in ranked
         )
 
     def module_of(self, positions: Sequence[int]) -> tuple[str, ...]:
@@ -311,6 +317,11 @@ def _communication(
         count, ns = found.get(name, (0.0, 0.0))
         found[name] = (count + 1 / units.count, ns + dur_ns / units.count)
     return found
+
+
+def _differ(times_ns: Sequence[float]) -> bool:
+    """Return whether one of these times is far longer than another."""
+    return bool(times_ns) and max(times_ns) > _UNEVEN * min(times_ns)
 
 
 def collective(name: str) -> str:

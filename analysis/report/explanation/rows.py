@@ -259,7 +259,8 @@ def executions_text(kernel: KernelTime | None, *, is_uneven: bool = False) -> st
     uneven."""
     if kernel is None or not kernel.count:
         return ""
-    message = words.ON_AVERAGE if is_uneven else words.EXECUTIONS
+    is_mean = is_uneven or (kernel.is_uneven and kernel.count > 1)
+    message = words.ON_AVERAGE if is_mean else words.EXECUTIONS
     return message.text(count=kernel.count, each=kernel.ns / kernel.count)
 
 

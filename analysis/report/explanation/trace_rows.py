@@ -104,8 +104,7 @@ def _each_text(saving: Saving, kernel: KernelTime) -> str:
     if saving.code == "outlier":
         values = saving.values
         return words.LONGEST.text(longest=values["longest_ns"], usual=values["usual_ns"])
-    is_uneven = "are_unlike" in saving.values and kernel is saving.before[0]
-    return executions_text(kernel, is_uneven=is_uneven)
+    return executions_text(kernel)
 
 
 def _facts(saving: Saving) -> tuple[tuple[str, str], ...]:

@@ -183,7 +183,7 @@ def _many(collective: KernelTime, values: Mapping[str, Shown]) -> Said:
         return _PART_OF.of(n=n, each=each_ns)
     if round(n) > 1 and "longest_ns" in values:
         return _MANY_UNLIKE.of(n=round(n), each=each_ns, longest=values["longest_ns"])
-    return (_MANY_MEAN if "are_unlike" in values else _MANY).of(n=round(n), each=each_ns)
+    return (_MANY_MEAN if collective.is_uneven else _MANY).of(n=round(n), each=each_ns)
 
 
 _MANY = Message("{n:count} × {each:duration}")

@@ -68,6 +68,24 @@ def test_copies_of_no_step_that_run_in_steps_are_not_what_a_step_could_save() ->
     assert found.savings == () and "Copies" not in trace_sentence(found)
 
 
+def test_copies_of_other_sizes_are_timed_on_average() -> None:
+    """A copy of 60 us and one of 2 us in each step, or two of 31 us."""
+
+    def each_of(*copies: Kernel) -> str:
+        trace = steps_of([[replace(MLP, us=40), *copies]] * 3)
+        found = explained(trace)
+        assert only(found).code == "copies"
+        (row,) = trace_rows(found, trace, [None]).rows
+        (kernel,) = row.kernels
+        assert kernel.before == "62.0 µs"
+        return kernel.before_each
+
+    large = Kernel("Memcpy HtoD", 60, "copy", inputs="float32[4096]")
+    small = Kernel("Memcpy HtoD", 2, "copy", inputs="int64[32]")
+    assert each_of(large, small) == "2 × 31.0 µs on average"
+    assert each_of(*[replace(large, us=31)] * 2) == "2 × 31.0 µs"
+
+
 def test_steps_of_layers_without_anything_to_save() -> None:
     found = explained(steps_of([LAYER * 8] * 3))
     assert (found.unit.kind, found.unit.count, found.unit.wall_ns) == ("step", 3, 8 * 162_000)
