@@ -84,6 +84,7 @@ def doubts(
         *_profiler(baseline, candidate, verdict, figures),
         *_profiled_headline(baseline, candidate, verdict, operators, fusion, ledger),
         *_accuracy(baseline, candidate, figures),
+        *_training(candidate),
         *_data_types(baseline, candidate),
         *_device_figures(baseline, candidate),
         *_requests(baseline, candidate),
@@ -475,6 +476,13 @@ def _is_rounding(side: Side) -> bool:
         return False
     record = side.experiment.record
     return side.variant.rounds_like(record.variant(record.settings.baseline))
+
+
+def _training(side: Side) -> Iterator[Diagnostic]:
+    """What a run is that is no inference."""
+    parts = side.variant.settings.get("training_step") if side.variant else None
+    if isinstance(parts, str):
+        yield _note("info", "training_step", parts=clean_text(parts))
 
 
 def _data_types(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:

@@ -65,8 +65,10 @@ def parameters(model: Any) -> str:
 
 
 def _takes(model: Any, names: tuple[Any, ...]) -> bool:
-    known, _ = _parameters(model)
-    return all(name in known for name in names)
+    """Whether these are names of what it is called with: all, or where it takes any, some."""
+    known, takes_any = _parameters(model)
+    are_known = [name in known for name in names]
+    return all(are_known) or (takes_any and any(are_known))
 
 
 def _parameters(model: Any) -> tuple[list[str], bool]:

@@ -7,7 +7,7 @@ proxies that note the tensors they are given and what they return, and keep thei
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -300,10 +300,28 @@ def operator(watch: Watch, graph: int, path: str, real: Callable[..., Any]) -> C
             call.is_view = bool(made) and all(is_view for _, is_view in made)
             if isinstance(result, int | float) and len(call.reads) == 1:
                 call.writes = [watch.tells(result, path, call.reads[0])]
+        call.writes += [watch.writes(tensor, path) for tensor in _unsaid(real, args, kwargs)]
         watch.run.calls.append(call)
         return result
 
     return call
+
+
+def _unsaid(
+    real: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> list[torch.Tensor]:
+    """What an operator writes into although it returns none of it: the running means of a
+    normalisation in training."""
+    schema = getattr(real, "_schema", None)
+    if schema is None or "batch_norm" not in schema.name:
+        return []
+    if "backward" in schema.name or "functional" in schema.name:
+        return []
+    given = {**dict(zip((one.name for one in schema.arguments), args, strict=False)), **kwargs}
+    if not given.get("training", given.get("train", True)):
+        return []
+    means = (given.get(one) for one in ("running_mean", "running_var"))
+    return [one for one in means if isinstance(one, torch.Tensor)]
 
 
 def _writes_in_place(real: Callable[..., Any]) -> bool:

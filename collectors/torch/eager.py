@@ -19,7 +19,8 @@ from torch.profiler import ProfilerActivity, profile, record_function
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from fusescope.collectors.torch.calls import BETWEEN, Call, Watch, operator
-from fusescope.collectors.torch.models import Loaded
+from fusescope.collectors.torch.loaded import Loaded
+from fusescope.collectors.torch.training import BACKWARD, OPTIMIZER, Training
 
 _MARK = "fusescope::dispatched"
 
@@ -59,6 +60,7 @@ def watch_eager(watch: Watch, loaded: Loaded, folder: Path) -> None:
     dispatched = Dispatched(watch, loaded.file)
     with (
         _scopes(loaded.model, dispatched.scopes),
+        _phases(loaded.training, dispatched.scopes),
         profile(activities=[ProfilerActivity.CPU]) as profiler,
         dispatched,
     ):
@@ -115,6 +117,36 @@ def _scopes(model: object, scopes: list[str]) -> Iterator[None]:
         yield
     finally:
         torch.nn.Module.__call__ = real
+
+
+@contextmanager
+def _phases(step: Training | None, scopes: list[str]) -> Iterator[None]:
+    """Keeps of a training step whether gradients are computed, or the optimizer runs: what they
+    call stands in no module."""
+    if step is None:
+        yield
+        return
+
+    def told(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            scopes.append(name)
+            try:
+                return real(*args, **kwargs)
+            finally:
+                scopes.pop()
+
+        return call
+
+    backward = torch.Tensor.backward
+    torch.Tensor.backward = told(BACKWARD, backward)
+    if step.optimizer is not None:
+        step.optimizer.step = told(OPTIMIZER, step.optimizer.step)
+    try:
+        yield
+    finally:
+        torch.Tensor.backward = backward
+        if step.optimizer is not None:
+            del step.optimizer.step
 
 
 def _line_of(file: str) -> str:

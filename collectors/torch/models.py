@@ -6,8 +6,8 @@ import hashlib
 import itertools
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -17,94 +17,19 @@ import torch
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.text import clean_text
-from fusescope.collectors.torch import arguments, devices, networks
+from fusescope.collectors.torch import arguments, devices, networks, training
 from fusescope.collectors.torch.arguments import Arguments
+from fusescope.collectors.torch.loaded import Loaded
 from fusescope.collectors.torch.names import PREFIX
+from fusescope.collectors.torch.training import Described, Training
 from fusescope.collectors.torch.translated import network
-from fusescope.collectors.torch.translated.network import Network
-from fusescope.collectors.torch.trees import tensors_of
+from fusescope.collectors.torch.trees import leaves_of, moved, tensors_of
 from fusescope.collectors.workers.drawn import GivenInput
 from fusescope.collectors.workers.jobs import SessionSettings
 from fusescope.collectors.workers.placement import CPU, Placement
 
 _RUN = "def run(*inputs):\n    return model({arguments})\n"
-_WEIGHT_SEED = 20_241
 _numbers = itertools.count()
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """`call` runs `model` on `inputs`; its code object is its own, so that what is compiled for one
-    session does not serve, or slow down, another. `file` is the source; `sha256` is of the source,
-    the weights and the inputs. `network` is what was translated from ONNX. `names` are those of the
-    inputs, empty where they have none; `sources` says how each was drawn, where it was. `changed`
-    are the names of inputs and buffers that a run writes into: what it returns, too."""
-
-    call: Callable[..., Any]
-    model: Callable[..., Any]
-    inputs: tuple[Any, ...]
-    file: str
-    sha256: str
-    network: Network | None = None
-    names: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-
-    def named_tensors(self) -> dict[int, tuple[str, bool]]:
-        """Address of the data of every input, parameter and buffer -> name, and whether it is
-        constant."""
-        if self.network is not None:
-            return self.network.named_tensors()
-        found: dict[int, tuple[str, bool]] = {}
-        if isinstance(self.model, torch.nn.Module):
-            for name, tensor in (*self.model.named_parameters(), *self.model.named_buffers()):
-                found.setdefault(tensor.data_ptr(), (name, True))
-        for name, tensor in self.named_inputs():
-            found[tensor.data_ptr()] = (name, False)
-        return found
-
-    def vary_weights(self) -> None:
-        """Moves every weight a little, always in the same way: freshly made normalisations scale
-        by 1 and add 0, so that values before and behind them could not be told apart."""
-        if not isinstance(self.model, torch.nn.Module):
-            return
-        chance = torch.Generator().manual_seed(_WEIGHT_SEED)
-        with torch.no_grad():
-            for tensor in (*self.model.parameters(), *self.model.buffers()):
-                if tensor.is_floating_point():
-                    drawn = torch.rand(2, *tensor.shape, generator=chance).to(tensor)
-                    tensor.mul_(1 + 0.2 * drawn[0]).add_(0.05 * drawn[1])
-
-    def named_inputs(self) -> list[tuple[str, torch.Tensor]]:
-        """The tensors that are fed: input_0, input_1, …, or as the ONNX model calls them."""
-        if self.network is not None:
-            return [*self.network.inputs.items()]
-        if self.names:
-            return [*_named(self.names, self.inputs)]
-        tensors = tensors_of(self.inputs)
-        return [(f"input_{index}", tensor) for index, tensor in enumerate(tensors)]
-
-    def state(self) -> dict[str, torch.Tensor]:
-        """Inputs and buffers by name: what a run may write into."""
-        found = {}
-        if isinstance(self.model, torch.nn.Module):
-            found = dict(self.model.named_buffers())
-        return found | dict(self.named_inputs())
-
-    def changing(self) -> list[torch.Tensor]:
-        """Those that a run writes into."""
-        state = self.state()
-        return [state[name] for name in self.changed]
-
-    def results(self, returned: Any) -> list[torch.Tensor]:
-        """What a run left: the tensors that it returned, and those that it wrote into."""
-        found = tensors_of(returned)
-        held = {id(tensor) for tensor in found}
-        return found + [tensor for tensor in self.changing() if id(tensor) not in held]
-
-    def source(self, number: int) -> str:
-        """How the input of that number was made."""
-        return self.sources[number] if self.sources else "made by the model's function"
 
 
 def of(settings: SessionSettings) -> Loaded:
@@ -154,21 +79,45 @@ def load(spec: str, seed: int, placement: Placement, given: Sequence[GivenInput]
         os.environ.update(environment)
     if not callable(make):
         raise FuseScopeError("torch_no_function", where=where, function=function[:60])
+    step = training.described(made, where)
+    if step is not None:
+        made = step.module if step.inputs is None else (step.module, step.inputs)
     model, taken = _taken(made, given, seed, where, function)
-    inputs = taken.values
+    inputs, targets = taken.values, step.targets if step else ()
     if isinstance(model, torch.nn.Module):
-        model.eval().requires_grad_(False)
+        training.train(model) if step else model.eval().requires_grad_(False)
     if placement.dtype:
         move = partial(_converted, dtype=getattr(torch, placement.dtype))
-        inputs = _moved(model, inputs, move)
-    leaves = torch.utils._pytree.tree_leaves(inputs)
-    sha256 = _hash(source, function, model, leaves)
+        inputs, targets = _moved(model, (inputs, targets), move)
+    sha256 = _hash(source, function, model, leaves_of((inputs, targets)))
     if placement.device != CPU:
         place = devices.chosen(placement).place
-        inputs = _moved(model, inputs, lambda tensor: tensor.to(place))
+        inputs, targets = _moved(model, (inputs, targets), lambda tensor: tensor.to(place))
     taken.mark_dimensions(inputs)
-    run = _run_of(model, len(inputs), taken.keywords)
-    return Loaded(run, model, inputs, path, sha256, names=taken.names, sources=taken.sources)
+    loaded = Loaded(model, model, inputs, path, sha256, names=taken.names, sources=taken.sources)
+    if step is not None:
+        return _training(loaded, step, taken, targets, where)
+    return replace(loaded, call=_run_of(model, len(inputs), taken.keywords))
+
+
+def _training(
+    loaded: Loaded, step: Described, taken: Arguments, targets: tuple[Any, ...], where: str
+) -> Loaded:
+    """The model with a training step as its run, of which the targets are inputs as well."""
+    count = len(loaded.inputs)
+    made = Training(step, where)
+    inputs = (*loaded.inputs, *targets)
+    run = {"model": loaded.model, "loss_of": made.loss, "optimizer": made.optimizer}
+    places = "".join(f", inputs[{count + at}]" for at in range(len(targets)))
+    text = made.text(_arguments_of(count, taken.keywords), places)
+    call = _made_of(text, run)
+    names = taken.names or tuple(f"input_{at}" for at in range(count))
+    names += (
+        ("target",) if len(targets) == 1 else tuple(f"target_{at}" for at in range(len(targets)))
+    )
+    sources = taken.sources and (*taken.sources, *["made by the model's function"] * len(targets))
+    made.begin(loaded.state(), lambda: call(*inputs))
+    return replace(loaded, call=call, inputs=inputs, names=names, sources=sources, training=made)
 
 
 def _taken(
@@ -190,22 +139,12 @@ def _taken(
     return model, taken
 
 
-def _named(names: Sequence[str], inputs: Sequence[Any]) -> Iterator[tuple[str, torch.Tensor]]:
-    """The tensors of each input, behind its name where it holds several."""
-    for name, value in zip(names, inputs, strict=True):
-        tensors = tensors_of(value)
-        for number, tensor in enumerate(tensors):
-            yield (name if len(tensors) == 1 else f"{name}_{number}"), tensor
-
-
 def _moved(model: Any, inputs: Any, move: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     """The inputs with every tensor moved, and so in place the weights and buffers of a module. Of
     a function that is none, only the inputs can be reached."""
     if isinstance(model, torch.nn.Module):
         model._apply(move)
-    return torch.utils._pytree.tree_map(
-        lambda leaf: move(leaf) if isinstance(leaf, torch.Tensor) else leaf, inputs
-    )
+    return moved(inputs, move)
 
 
 def _converted(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
@@ -218,11 +157,19 @@ def _run_of(
 ) -> Callable[..., Any]:
     """What calls the model with its inputs in their order, of which the last of all `count` have
     these keywords, names of parameters."""
-    run: dict[str, Any] = {"model": model}
+    return _made_of(_RUN.format(arguments=_arguments_of(count, keywords)), {"model": model})
+
+
+def _arguments_of(count: int, keywords: Sequence[str]) -> str:
+    """The arguments of a call with the first `count` of all inputs."""
     first = count - len(keywords)
     named = [f"{name}=inputs[{first + at}]" for at, name in enumerate(keywords)]
-    places = f"*inputs[:{first}]" if keywords else "*inputs"
-    text = _RUN.format(arguments=", ".join([places, *named]))
+    places = f"*inputs[:{first}]" if keywords or count else "*inputs"
+    return ", ".join([places, *named])
+
+
+def _made_of(text: str, run: dict[str, Any]) -> Callable[..., Any]:
+    """The function `run` of a text of ours, whose globals are `run`."""
     exec(compile(text, f"<session {next(_numbers)}>", "exec"), run)  # noqa: S102 - our own text
     called: Callable[..., Any] = run["run"]
     return called

@@ -85,7 +85,9 @@ def _place_between(run: Run, model: Run, held: Mapping[str, str]) -> None:
 def _names(run: Run, model: Run, found: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """One of the model's names for each tensor that has one: its outputs, then tensors of the same
     shape, then what kernels store in another shape; views in another shape stay what they are."""
-    renamed = dict(zip(run.outputs, model.outputs, strict=False))
+    outside = {*model.given, *model.constant}  # the model's run was not seen to write there
+    pairs = zip(run.outputs, model.outputs, strict=False)
+    renamed = {own: other for own, other in pairs if own == other or other not in outside}
     taken = {*renamed.values()}
     views = {name for call in run.calls if call.is_view for name in call.writes}
     for same_shape in (True, False):

@@ -6,7 +6,7 @@ import json
 import os
 import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from fusescope.collectors.workers.jobs import SessionSettings
 from fusescope.collectors.workers.placement import CPU, Placement
 
 GUARDED_RUNS = 20
+_LISTED = 8
 GUARD_EVENT = "TorchDynamo Cache Lookup"
 
 
@@ -59,7 +60,7 @@ def recorded_settings(settings: SessionSettings, variant: str) -> dict[str, str 
         **({"denied_operators": ", ".join(denied.nodes)} if denied else {}),
         **({"dtype": settings.placement.dtype} if settings.placement.dtype else {}),
         **({"dynamic_dimensions": dynamic} if dynamic else {}),
-        **({"restored_before_each_run": ", ".join(settings.changed)} if settings.changed else {}),
+        **({"restored_before_each_run": _listed(settings.changed)} if settings.changed else {}),
         "intra_op_threads": settings.threads,
         "intra_op_spinning": False,
         "provider": devices.chosen(settings.placement).provider,
@@ -84,6 +85,12 @@ def _on_device(placement: Placement) -> dict[str, str | int | bool]:
 
 def _input_name(name: str) -> str:
     return f"input_{name}" if name.isdigit() else name
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first of them, and how many there are."""
+    some = ", ".join(names[:_LISTED])
+    return some if len(names) <= _LISTED else f"{some}, … ({len(names)})"
 
 
 def _shown(value: object) -> str:
@@ -112,6 +119,8 @@ class TorchSession:
         self._events = (self.device.event(), self.device.event())
         self._marks_steps = variant == CUDA_GRAPH
         self.loaded = models.of(settings)
+        if self.loaded.training is not None and variant == "freezing":
+            raise FuseScopeError("torch_training_frozen")
         if vary_weights:
             self.loaded.vary_weights()
         self._before = [(tensor, tensor.clone()) for tensor in self.loaded.changing()]
@@ -186,9 +195,12 @@ class TorchSession:
         return None if first is None else round(first.elapsed_time(last) * 1e6)
 
     def restore(self) -> None:
-        """Puts back what the inputs and buffers held that a run writes into."""
+        """Puts back what the inputs and buffers held that a run writes into, and what a training
+        step changes."""
         for tensor, before in self._before:
             tensor.copy_(before)
+        if self.loaded.training is not None:
+            self.loaded.training.restart()
         if self._before:
             self.device.synchronise()  # the copy is no part of the run
 
@@ -202,8 +214,8 @@ class TorchSession:
         return self.loaded.results(self._result)
 
     def outputs(self) -> list[Array | None]:
-        """The same as arrays; None for what numpy does not have."""
-        return [array_of(tensor) for tensor in self.result()]
+        """What is compared of the latest run, as arrays; None for what numpy does not have."""
+        return [array_of(tensor) for tensor in self.loaded.compared(self._result)]
 
 
 def array_of(tensor: torch.Tensor) -> Array | None:

@@ -224,3 +224,13 @@ def test_an_agreement_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     record = msgspec.to_builtins(plain.record)
     with pytest.raises(FuseScopeError, match="is damaged"):
         parse_record(msgspec.json.encode({**record, "variants": variants}))
+
+
+def test_a_training_step_is_said_once() -> None:
+    step = {"training_step": "forward, backward, AdamW"}
+    assert said(compared(settings=step))["training_step"] == (
+        "A run is a training step: forward, backward, AdamW. Before each run gradients are taken "
+        "away, and weights, running means and what the optimizer keeps are put back, so every run "
+        "does the same."
+    )
+    assert "training_step" not in said(compared())

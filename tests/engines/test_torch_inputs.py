@@ -56,6 +56,34 @@ class Decode(nn.Module):  # writes a key into its cache in place, and counts the
         scores = torch.softmax(x @ cache.transpose(1, 2), -1)
         return torch.relu(scores @ cache) + self.seen
 
+class Cache:  # as one of Hugging Face: an object with layers that hold tensors
+    def __init__(self, counts):
+        self.layers, self.own = [Layer(counts)], self
+
+class Layer:
+    def __init__(self, counts):
+        self.keys, self.at = torch.zeros(1, 8, 16), torch.tensor([3])
+        self.steps = 0 if counts else None
+
+class Cached(nn.Module):  # takes its cache by a name that its signature does not have
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(16, 16)
+
+    def forward(self, x, **more):
+        layer = more["cache"].layers[0]
+        layer.keys.index_copy_(1, layer.at, self.linear(x))
+        layer.at.add_(1)
+        if layer.steps is not None:
+            layer.steps += 1
+        return {"hidden": torch.relu(x @ layer.keys.transpose(1, 2)), "cache": more["cache"]}
+
+def cached():
+    return Cached(), {"x": torch.randn(1, 1, 16), "cache": Cache(False)}
+
+def counted():
+    return Cached(), {"x": torch.randn(1, 1, 16), "cache": Cache(True)}
+
 def alone():
     return Net()
 
@@ -119,6 +147,27 @@ def test_a_step_that_writes_into_its_cache_begins_with_the_same_each_time(tmp_pa
             assert (variant.output_difference.absolute or 0.0) < 1e-5
     for name in experiment.graphs:
         verified_lineage(experiment, name)
+
+
+def test_a_cache_that_is_an_object_is_put_back(tmp_path: Path) -> None:
+    """Its tensors are found, also behind names that the signature does not have; it leads back to
+    itself. What it holds at the end is compared, once for each tensor."""
+    experiment = recorded(tmp_path, "cached", ())
+    inputs = [(one.name, one.shape) for one in experiment.record.model.inputs]
+    assert inputs == [("x", (1, 1, 16)), ("cache_0", (1, 8, 16)), ("cache_1", (1,))]
+    graph = experiment.model_graph
+    assert graph is not None and len(graph.outputs) == 3
+    for variant in experiment.record.variants:
+        assert variant.settings["restored_before_each_run"] == "cache_0, cache_1"
+        if variant.output_difference is not None:
+            assert (variant.output_difference.absolute or 0.0) < 1e-5
+    for name in experiment.graphs:
+        verified_lineage(experiment, name)
+
+
+def test_a_number_that_a_run_changes_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FuseScopeError, match="changes a number that cache holds"):
+        recorded(tmp_path, "counted", ())
 
 
 def test_a_dynamic_dimension_is_compiled_for_any_size(tmp_path: Path) -> None:

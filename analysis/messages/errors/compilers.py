@@ -49,6 +49,7 @@ CompilersError = Literal[
     "option_of_onnx_only",
     "option_of_own_only",
     "torch_changes_inputs",
+    "torch_changes_numbers",
     "torch_file_missing",
     "torch_file_raised",
     "torch_fusion_not_alone",
@@ -64,6 +65,11 @@ CompilersError = Literal[
     "torch_nothing_fused",
     "torch_setting_missing",
     "torch_still_fused",
+    "torch_training_frozen",
+    "torch_training_key",
+    "torch_training_no_function",
+    "torch_training_no_weights",
+    "torch_training_random",
     "variants_lacking",
     "weight_not_translated",
 ]
@@ -234,6 +240,10 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
         Message("A run of the model puts a tensor of another shape in place of {input:name}"),
         Message("Let it write into one of a fixed size, as a static cache does."),
     ),
+    "torch_changes_numbers": ErrorText(
+        Message("A run of the model changes a number that {input:name} holds, such as a position"),
+        Message("Let it keep that in a tensor, as a static cache does: tensors are put back."),
+    ),
     "torch_file_missing": ErrorText(
         Message("There is no such Python file"), Message("Check the path: FILE.py:FUNCTION.")
     ),
@@ -324,6 +334,32 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
             "{n:count} operators: {operators:name}",
         ),
         _OTHERS,
+    ),
+    "torch_training_frozen": ErrorText(
+        Message("The variant freezing makes constants of weights, which a training step changes"),
+        Message("Leave it out of --variants."),
+    ),
+    "torch_training_key": ErrorText(
+        Message("{key:name} is no part of the description of a training step"),
+        Message("Its parts are: {known:name}."),
+    ),
+    "torch_training_no_function": ErrorText(
+        Message("{key:name} of the training step cannot be called"),
+        Message(
+            "Let loss be a function of what the module returns and of the targets, optimizer one "
+            "of the weights that returns an optimizer."
+        ),
+    ),
+    "torch_training_no_weights": ErrorText(
+        Message("No weight of the module is trained"),
+        Message("Let at least one have requires_grad, or return (module, inputs) for inference."),
+    ),
+    "torch_training_random": ErrorText(
+        Message("The training step draws random numbers, of which each variant would draw others"),
+        Message(
+            "Set the rates of dropout in the model's configuration to 0; modules of torch.nn for "
+            "it are switched off by themselves."
+        ),
     ),
     "variants_lacking": ErrorText(
         Message(

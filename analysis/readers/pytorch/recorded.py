@@ -35,6 +35,12 @@ from fusescope.analysis.readers.pytorch.recorded_kernels import (
 from fusescope.analysis.text import clean_text
 from fusescope.analysis.trace import Diagnostic, Meta, Trace, noted, runs_frame
 
+# A reshape is another operator to its gradient where a dispatch mode watches it.
+_SAME = {
+    "autograd::engine::evaluate_function: ReshapeAliasBackward0": (
+        "autograd::engine::evaluate_function: ViewBackward0"
+    )
+}
 _GRAPH_NUMBER = re.compile(r"^graph_\d{1,9}_")
 _NO_TENSORS = dict.fromkeys(
     ("inputs", "outputs", "bytes_in", "bytes_param", "bytes_out", "flops", "flops_source")
@@ -146,7 +152,8 @@ class RecordedCalls:
         for call in calls:
             expected = waiting[-1].attributes.get("event") if waiting else None
             name = _GRAPH_NUMBER.sub("", call.name)
-            found.append(waiting.pop() if expected == name else None)
+            is_it = expected in (name, _SAME.get(name, name))
+            found.append(waiting.pop() if is_it else None)
         return found if not waiting else None
 
 

@@ -291,6 +291,13 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
             "without it."
         )
     ),
+    "training_step": told(
+        Message("A run is a training step: {parts:name}."),
+        Message(
+            "Before each run gradients are taken away, and weights, running means and what the "
+            "optimizer keeps are put back, so every run does the same."
+        ),
+    ),
     "device_events": told(
         Message(
             "Between two events of the device around it, a run typically takes "

@@ -53,6 +53,8 @@ def _checked(job: Job) -> Checked:
         "graph_breaks": session.graph_breaks,
         "recompilations": session.recompilations(),
     }
+    if session.loaded.training is not None:
+        settings["training_step"] = session.loaded.training.name
     if session.backward_graphs:
         settings["backward_graphs"] = session.backward_graphs
     Path(job.graph).parent.mkdir(parents=True, exist_ok=True)

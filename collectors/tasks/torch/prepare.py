@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -14,8 +15,9 @@ from fusescope.collectors.torch import devices, internals, models
 from fusescope.collectors.torch.calls import Watch
 from fusescope.collectors.torch.compiling import SETTINGS
 from fusescope.collectors.torch.eager import watch_eager
-from fusescope.collectors.torch.models import Loaded
+from fusescope.collectors.torch.loaded import Loaded
 from fusescope.collectors.torch.naming import DTYPES, model_graph
+from fusescope.collectors.torch.trees import leaves_of
 from fusescope.collectors.workers.jobs import Prepared
 from fusescope.collectors.workers.jobs import PrepareJob as Job
 
@@ -65,16 +67,30 @@ def _prepared(job: Job) -> Prepared:
 
 def _changed(loaded: Loaded) -> tuple[str, ...]:
     """The inputs and buffers that a run writes into, by name. Raises FuseScopeError where it puts
-    tensors of another shape in their place, as a cache that grows does."""
+    tensors of another shape in their place, as a cache that grows does, or changes a number that an
+    input holds, and where a training step draws random numbers."""
     state, inputs = loaded.state(), [name for name, _ in loaded.named_inputs()]
     before = {name: tensor.clone() for name, tensor in state.items()}
+    numbers = list(map(_numbers, loaded.inputs))
+    chance = torch.get_rng_state()
     loaded.call(*loaded.inputs)
+    if loaded.training is not None and not torch.equal(chance, torch.get_rng_state()):
+        raise FuseScopeError("torch_training_random")
+    for place, (known, value) in enumerate(zip(numbers, loaded.inputs, strict=True)):
+        if known != _numbers(value):
+            name = loaded.names[place] if loaded.names else f"input_{place}"
+            raise FuseScopeError("torch_changes_numbers", input=name[:80])
     after = loaded.state()
     others = [name for name, tensor in state.items() if _is_other(tensor, after.get(name))]
     others += [name for name, _ in loaded.named_inputs() if name not in inputs]
     if others:
         raise FuseScopeError("torch_changes_inputs", input=others[0][:80])
     return tuple(name for name in state if _differs(state[name], before[name]))
+
+
+def _numbers(value: Any) -> list[Any]:
+    """What an input holds beside tensors."""
+    return [leaf for leaf in leaves_of(value) if not isinstance(leaf, torch.Tensor)]
 
 
 def _is_other(tensor: torch.Tensor, after: torch.Tensor | None) -> bool:

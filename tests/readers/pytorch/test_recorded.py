@@ -101,6 +101,21 @@ def test_calls_that_are_not_those_of_the_graph_are_joined_to_nothing(missing: in
     assert all(":" not in name.replace("aten::", "") for name, _ in first), gone["name"]
 
 
+def test_a_reshape_is_another_operator_to_its_gradient_where_it_is_watched() -> None:
+    before = "autograd::engine::evaluate_function: "
+    graph = Graph(
+        (node("view", f"{before}ViewBackward0", ("x",), "y"),),
+        (Tensor("x", "float32", (2,)), Tensor("y", "float32", (2,))),
+        ("x",),
+        ("y",),
+    )
+    step = event("ProfilerStep#0", 0, 100, "user_annotation")
+    for name, joined in (("ReshapeAliasBackward0", 1), ("ViewBackward0", 1), ("AddBackward0", 0)):
+        trace = trace_of([step, event(f"{before}{name}", 5, 10)], graph)
+        lacks = any(note.code == "calls_not_of_graph" for note in trace.diagnostics)
+        assert lacks == (not joined), name
+
+
 def test_without_a_graph_calls_keep_their_names() -> None:
     trace = trace_of(run(0, 0), None)
     assert [name for name, _ in named(trace)] == [KERNEL, "aten::addmm", "aten::dropout", KERNEL]
