@@ -195,10 +195,22 @@ class DeviceState(msgspec.Struct, frozen=True, omit_defaults=True):
     block: Count | None = None
 
 
+class ProductPeak(msgspec.Struct, frozen=True):
+    """Best matrix product of a device in one data type, 'tf32' for float32 that it rounds to that:
+    2·n³ / time for n × n matrices. The spread is of that size."""
+
+    data_type: Literal["float32", "tf32", "bfloat16", "float16"]
+    flops_per_s: PositiveFloat
+    n: Positive
+    spread: Spread
+
+
 class DeviceFacts(msgspec.Struct, frozen=True):
     """The device that a recording ran on: `kind` as the recording was asked ('cuda'), `driver` and
     `runtime` ('CUDA 13.0') their versions, '' where not readable. `states` are in order of time:
-    one from before the recording, then two of each block; none where nothing tells them."""
+    one from before the recording, then two of each block; none where nothing tells them. `products`
+    and `bandwidth` are what it reached in the recording's engine, by the time of its own events
+    where it has them; none where they were not measured."""
 
     kind: str
     name: str
@@ -207,6 +219,8 @@ class DeviceFacts(msgspec.Struct, frozen=True):
     driver: str = ""
     runtime: str = ""
     states: tuple[DeviceState, ...] = ()
+    products: tuple[ProductPeak, ...] = ()
+    bandwidth: Bandwidth | None = None
 
 
 class Samples(msgspec.Struct, frozen=True):

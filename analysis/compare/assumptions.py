@@ -6,6 +6,7 @@ one of several kinds of work has several.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fusescope.analysis.compare.side import Side
@@ -18,7 +19,7 @@ from fusescope.analysis.metrics.utilisation import (
     no_type_peak,
 )
 from fusescope.analysis.operators.device_peaks import DevicePeaks, device_peaks
-from fusescope.analysis.quantity import Quantity, Reason
+from fusescope.analysis.quantity import Basis, Quantity, Reason
 from fusescope.analysis.work_units.work import Work
 
 
@@ -58,13 +59,15 @@ def named_device(side: Side) -> DevicePeaks | None:
 
 def peak(assumptions: Assumptions, side: Side) -> Quantity:
     """FLOP/s of the machine that the side ran on: as set, else measured, else the public figure of
-    its device for the data type that its counted operators spend most time in, else none."""
+    its device, else none; of a device for the data type that its counted operators spend most time
+    in."""
     measured = side.peaks.gemm_flops_per_s if side.peaks else None
-    device = named_device(side)
-    if assumptions.peak_flops_per_s is None and device is not None:
-        heavy = heavy_operators(side.trace)
-        known = device.flops_per_s.get(main_type(side.trace) or "")
-        return Quantity(known, "flop/s", "assumed", None if known else no_type_peak(heavy))
+    by_type = _by_type(side)
+    if assumptions.peak_flops_per_s is None and by_type is not None:
+        known = by_type.get(main_type(side.trace) or "")
+        basis: Basis = "measured" if side.device else "assumed"
+        reason = None if known else no_type_peak(heavy_operators(side.trace))
+        return Quantity(known, "flop/s", basis, reason)
     return _limit(assumptions.peak_flops_per_s, measured, None, "flop/s", "no_peak")
 
 
@@ -79,7 +82,7 @@ def int8_peak(assumptions: Assumptions, side: Side) -> Quantity:
 def bandwidth(assumptions: Assumptions, side: Side) -> Quantity:
     """Bytes per second of the main memory that the side ran on: as set, else measured, else the
     public figure of its device, else none."""
-    memory = side.peaks.memory if side.peaks else None
+    memory = side.peaks.memory if side.peaks else side.device.bandwidth if side.device else None
     measured = memory.bytes_per_s if memory else None
     device = named_device(side)
     public = device.bytes_per_s if device else None
@@ -88,13 +91,21 @@ def bandwidth(assumptions: Assumptions, side: Side) -> Quantity:
 
 
 def tops(assumptions: Assumptions, side: Side) -> Tops:
-    """The arithmetic peaks as plain numbers; by data type where they are public figures."""
-    device = named_device(side) if assumptions.peak_flops_per_s is None else None
+    """The arithmetic peaks as plain numbers; by data type where they are those of a device."""
     return Tops(
         peak(assumptions, side).value,
         int8_peak(assumptions, side).value,
-        device.flops_per_s if device else None,
+        _by_type(side) if assumptions.peak_flops_per_s is None else None,
     )
+
+
+def _by_type(side: Side) -> Mapping[str, float] | None:
+    """The peaks of a side's device by data type: as measured in its recording, else public figures
+    by its name; None where there are neither."""
+    if side.device is not None:
+        return {one.data_type: one.flops_per_s for one in side.device.products}
+    named = named_device(side)
+    return named.flops_per_s if named else None
 
 
 def _limit(

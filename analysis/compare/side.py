@@ -10,7 +10,7 @@ import pandas as pd
 from msgspec.structs import replace
 
 from fusescope.analysis.errors import FuseScopeError
-from fusescope.analysis.experiment import Engine, Experiment, Peaks, VariantRecord
+from fusescope.analysis.experiment import DeviceFacts, Engine, Experiment, Peaks, VariantRecord
 from fusescope.analysis.graph import Graph
 from fusescope.analysis.operators.devices import runs_on_device
 from fusescope.analysis.trace import Diagnostic, Part, Trace, runs_frame
@@ -123,6 +123,14 @@ class Side:
             return self.variant.settings.get("kernel_times") == "device" and not lacks
         levels = self.trace.operators["level"]
         return len(levels) > 0 and bool((levels == "device_kernel").all())
+
+    @property
+    def device(self) -> DeviceFacts | None:
+        """The device that a recording ran this variant on, with what it reached; None of a trace,
+        and where nothing was measured."""
+        record = self.experiment.record if self.experiment and self.has_model else None
+        known = record.device if record is not None and self.is_on_device else None
+        return known if known is not None and (known.products or known.bandwidth) else None
 
     @property
     def peaks(self) -> Peaks | None:

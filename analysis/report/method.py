@@ -141,7 +141,11 @@ def _assumptions(comparison: Comparison) -> Iterator[tuple[str, str]]:
         if peak.value is None and peak.reason is not None:
             yield name, say("not known: {reason}", reason=wording.REASONS[peak.reason])
         else:
-            why = say("best float32 matrix product of ONNX Runtime")
+            why = (
+                say("best float32 matrix product of ONNX Runtime")
+                if side.device is None
+                else say("best matrix product of the device in the data type with most time")
+            )
             yield name, _with_basis(peak, why if peak.basis == "measured" else _public(roofs, peak))
     yield from _limits(comparison)
 
@@ -281,6 +285,22 @@ def _device(device: DeviceFacts) -> Iterator[tuple[str, str]]:
         known = [value for value in values if value is not None]
         shown = f"{min(known):.0f} – {max(known):.0f} {unit}" if known else say("not readable")
         yield name, shown
+    for one in device.products:
+        measured = say(
+            "{rate}, measured with {size} matrices, the best of all repetitions",
+            rate=units.flop_rate(one.flops_per_s),
+            size=f"{one.n} × {one.n}",
+        )
+        name = say("matrix product peak of the device, {data_type:name}", data_type=one.data_type)
+        yield name, _with_quartiles(measured, one.spread, units.flop_rate)
+    if device.bandwidth is not None:
+        measured = say(
+            "{rate}, measured over {size:bytes}, the best of all repetitions",
+            rate=_bandwidth(device.bandwidth.bytes_per_s),
+            size=device.bandwidth.working_set_bytes,
+        )
+        name = say("bandwidth of the device's memory")
+        yield name, _with_quartiles(measured, device.bandwidth.spread, _bandwidth)
 
 
 def _command_groups(record: ExperimentRecord, command: CommandFacts) -> Iterator[Group]:

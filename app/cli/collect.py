@@ -137,8 +137,8 @@ _Device = Annotated[
     str,
     typer.Option(
         metavar="DEVICE",
-        help="torch: cpu (default), cuda, rocm, xpu, mps or npu, with a number where there are "
-        "several: cuda:1 (docs/engines.md#on-a-device).",
+        help="torch: cpu (default), cuda, rocm, xpu, mps or npu; jax: cpu, cuda or rocm; with a "
+        "number where there are several: cuda:1 (docs/engines.md#on-a-device).",
     ),
 ]
 _Tf32 = Annotated[

@@ -14,7 +14,8 @@ import numpy as np
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.text import clean_text
-from fusescope.collectors.jax import models
+from fusescope.collectors.jax import devices, models
+from fusescope.collectors.jax.devices import Device
 from fusescope.collectors.jax.programs import library_fusions, mixed_fusion
 from fusescope.collectors.models.array import Array
 from fusescope.collectors.workers.jobs import SessionSettings
@@ -23,12 +24,26 @@ OPTIONS: dict[str, dict[str, str]] = {
     "unfused": {"xla_disable_hlo_passes": "fusion"},
     "fused": {},
 }
+# XLA fuses for a device in passes of other names; one that it does not know is none.
+ON_DEVICE: dict[str, dict[str, str]] = {
+    **OPTIONS,
+    "unfused": {
+        "xla_disable_hlo_passes": "fusion,priority-fusion,multi_output_fusion,fusion_merger,"
+        "horizontal-loop-fusion,horizontal-input-fusion"
+    },
+}
 
 
 def prepare_process(settings: SessionSettings) -> None:
     """Threads, and no compiled code of another process; before JAX looks for devices."""
     os.environ["NPROC"] = os.environ["PJRT_NPROC"] = str(settings.threads)
     jax.config.update("jax_enable_compilation_cache", False)
+    devices.prefer(settings.placement)
+
+
+def _on_device(device: Device) -> dict[str, str]:
+    """What holds on a device alone."""
+    return {"device": device.name, "kernel_times": "device"}
 
 
 class JaxSession:
@@ -36,11 +51,13 @@ class JaxSession:
     set, for people who want to repeat it, `program` what was compiled, None for `eager`."""
 
     def __init__(self, settings: SessionSettings, variant: str) -> None:
+        self.device = devices.chosen(settings.placement)
         self.loaded = models.of(settings)
         self.settings: dict[str, str | int | float | bool] = {
             "execution": "operator by operator (jax.disable_jit)",
             "intra_op_threads": settings.threads,
-            "provider": "CPU",
+            "provider": self.device.provider,
+            **({} if self.device.is_cpu else _on_device(self.device)),
             **({"dtype": settings.placement.dtype} if settings.placement.dtype else {}),
         }
         self._eager = variant == "eager"
@@ -51,7 +68,7 @@ class JaxSession:
         if self._eager:
             self.run()
         else:
-            options = OPTIONS[variant]
+            options = OPTIONS[variant] if self.device.is_cpu else ON_DEVICE[variant]
             program = self._compiled(variant, options)
             self._run = self.program = program
             text = program.as_text() or ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.spelling import nearest
@@ -13,7 +13,8 @@ from fusescope.collectors.workers.placement import CPU, Placement
 DTYPES = ("float32", "bfloat16", "float16")
 DEVICES = (CPU, "cuda", "rocm", "xpu", "mps", "npu")
 _CONVERT = ("torch", "jax")  # engines that convert a model
-_ON_DEVICES = ("torch",)
+# By engine, the kinds of devices that it has.
+_ON_DEVICES: Mapping[str, tuple[str, ...]] = {"torch": DEVICES[1:], "jax": ("cuda", "rocm")}
 _DEVICE = re.compile(r"([a-z]+)(?::\d{1,3})?", re.ASCII)
 _TF32 = ("cuda", "rocm")  # devices that round to it
 GRAPHS = ("cuda", "rocm")  # devices with CUDA graphs
@@ -31,7 +32,9 @@ def check(placement: Placement, runtime: str, *, is_beside: bool) -> None:
             nearest=nearest(placement.dtype, DTYPES),
         )
     for option, is_given, engines in (
-        ("--device", placement.kind != CPU, _ON_DEVICES),
+        ("--device", placement.kind != CPU, tuple(_ON_DEVICES)),
+        ("--tf32", placement.tf32 is not None, ("torch",)),
+        ("--flush-l2", placement.flush_l2, ("torch",)),
         ("--dtype", bool(placement.dtype), _CONVERT),
     ):
         if is_given and is_beside:
@@ -40,6 +43,14 @@ def check(placement: Placement, runtime: str, *, is_beside: bool) -> None:
             raise FuseScopeError(
                 "option_of_engines", option=option, runtime=runtime, engines=", ".join(engines)
             )
+    kinds = _ON_DEVICES.get(runtime, ())
+    if placement.kind not in (CPU, *kinds):
+        raise FuseScopeError(
+            "device_unknown",
+            device=placement.device,
+            known=", ".join((CPU, *kinds)),
+            nearest=None,
+        )
 
 
 def check_variants(placement: Placement, names: Sequence[str]) -> None:

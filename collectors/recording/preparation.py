@@ -33,6 +33,8 @@ from fusescope.collectors.workers.jobs import (
     Derived,
     DeriveJob,
     DeviceJob,
+    DevicePeaks,
+    DevicePeaksJob,
     Drawing,
     Fusion,
     FusionsJob,
@@ -216,6 +218,7 @@ def prepare(
     report("peaks", _PEAKS)
     job = PeaksJob(settings.threads, settings.spin, facts.caches, pool.memory_bytes // 4)
     peaks = pool.at_home().run("peaks", job, Peaks)
+    device = _with_peaks(device, settings, pool)
     if (
         recording.runtime != OWN or recording.runtimes
     ):  # of another installation, too: what an operator costs, is a matter of the engine
@@ -267,6 +270,17 @@ def _device(recording: Recording, pool: WorkerPool) -> DeviceFacts | None:
     job, pools = DeviceJob(recording.placement), tuple(pool.engines.values()) or (pool,)
     first, *_ = [one.run(DEVICE_TASK, job, DeviceFacts) for one in pools]
     return first
+
+
+def _with_peaks(
+    device: DeviceFacts | None, settings: SessionSettings, pool: WorkerPool
+) -> DeviceFacts | None:
+    """With what the device can do, as the first of several environments reaches it."""
+    if device is None:
+        return None
+    first = next(iter(pool.engines.values()), pool)
+    found = first.run("device_peaks", DevicePeaksJob(settings), DevicePeaks)
+    return msgspec.structs.replace(device, products=found.products, bandwidth=found.bandwidth)
 
 
 def _translated(

@@ -19,7 +19,7 @@ from torch.profiler import ProfilerActivity
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.experiment import DeviceFacts, DeviceState
 from fusescope.analysis.text import clean_text
-from fusescope.collectors.workers import nvidia_smi
+from fusescope.collectors.workers import nvidia_smi, rocm_smi
 from fusescope.collectors.workers.placement import CPU, Placement
 
 _TOO_OLD = re.compile(r"driver on your system is too old", re.IGNORECASE)
@@ -51,9 +51,14 @@ class Device:
         """Whether it is the processor."""
         return self.kind == CPU
 
+    @property
+    def has_tf32(self) -> bool:
+        """Whether it is of a kind that can round float32 to TF32 in products."""
+        return self.kind in _ON_CUDA
+
     def rounds_to_tf32(self, operators: Iterable[str]) -> bool:
         """Whether it rounds float32 to TF32 in one of these operators, as PyTorch is set."""
-        if self.kind not in _ON_CUDA:
+        if not self.has_tf32:
             return False
         of_products = torch.get_float32_matmul_precision() != "highest"
         return of_products or (
@@ -127,6 +132,8 @@ class Device:
         return module.get_device_properties(self.place)
 
     def _told(self) -> nvidia_smi.Told | None:
+        if self.kind == "rocm":
+            return rocm_smi.ask(_bus_of(self._properties()))
         if self.kind != "cuda":
             return None
         uuid = getattr(self._properties(), "uuid", None)
@@ -153,6 +160,15 @@ class Device:
         return int(free)
 
 
+def _bus_of(properties: Any) -> str:
+    """Where a device is on the PCI bus, as drivers write it; '' where PyTorch does not say it."""
+    places = [getattr(properties, f"pci_{part}_id", None) for part in ("domain", "bus", "device")]
+    if not all(isinstance(one, int) for one in places):
+        return ""
+    domain, bus, number = places
+    return f"{domain:04x}:{bus:02x}:{number:02x}.0"
+
+
 def chosen(placement: Placement) -> Device:
     """Return the device of a worker that sees no other."""
     _import_backend(placement.kind)
@@ -168,7 +184,10 @@ def found(placement: Placement) -> Device:
     _import_backend(kind)
     if not _is_built(kind):
         raise FuseScopeError(
-            "device_not_in_build", device=kind, version=clean_text(str(torch.__version__), 40)
+            "device_not_in_build",
+            engine="torch",
+            device=kind,
+            version=clean_text(str(torch.__version__), 40),
         )
     type_ = "cuda" if kind in _ON_CUDA else kind
     module = torch.get_device_module(type_)
@@ -176,7 +195,9 @@ def found(placement: Placement) -> Device:
     if not module.is_available() or not count:
         raise _unusable(kind, module)
     if placement.number >= count:
-        raise FuseScopeError("device_not_there", device=placement.device, count=count)
+        raise FuseScopeError(
+            "device_not_there", engine="PyTorch", device=placement.device, count=count
+        )
     place = torch.device(type_) if kind in (CPU, "mps") else torch.device(type_, placement.number)
     return Device(kind, place)
 
@@ -213,4 +234,5 @@ def _unusable(kind: str, module: Any) -> FuseScopeError:
     if _TOO_OLD.search(reason):
         version = clean_text(str(torch.__version__), 40)
         return FuseScopeError("device_driver_too_old", device=kind, version=version, reason=reason)
-    return FuseScopeError("device_not_usable", device=kind, reason=reason or "no device was found")
+    reason = reason or "no device was found"
+    return FuseScopeError("device_not_usable", engine="PyTorch", device=kind, reason=reason)

@@ -6,7 +6,13 @@ from typing import Literal
 
 import msgspec
 
-from fusescope.analysis.experiment import Agreement, Cache, DeviceState
+from fusescope.analysis.experiment import (
+    Agreement,
+    Bandwidth,
+    Cache,
+    DeviceState,
+    ProductPeak,
+)
 from fusescope.collectors.models.facts import InputFacts
 from fusescope.collectors.workers.drawn import GivenInput
 from fusescope.collectors.workers.placement import AS_IT_IS, Placement
@@ -58,6 +64,19 @@ class Prepared(msgspec.Struct, frozen=True):
     declared: str | None = None
     lacking: dict[str, str] = {}
     changed: tuple[str, ...] = ()
+
+
+class DevicePeaksJob(msgspec.Struct, frozen=True):
+    """Measure what the device of a recording can do. The answer is `DevicePeaks`."""
+
+    settings: SessionSettings
+
+
+class DevicePeaks(msgspec.Struct, frozen=True):
+    """Best matrix products by data type, and the best bandwidth, as DeviceFacts has them."""
+
+    products: tuple[ProductPeak, ...]
+    bandwidth: Bandwidth | None
 
 
 class LibraryJob(msgspec.Struct, frozen=True):

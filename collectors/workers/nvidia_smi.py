@@ -12,7 +12,7 @@ _FIELDS = (
     "clocks.sm", "clocks.mem", "temperature.gpu", "power.draw", "utilization.gpu", "memory.used",
     "driver_version",
 )  # fmt: skip
-_SECONDS = 10
+SECONDS = 10
 _MIB = 1024 * 1024
 
 
@@ -32,9 +32,7 @@ def ask(device: str) -> Told | None:
         "--format=csv,noheader,nounits",
     ]  # fmt: skip
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     except (OSError, subprocess.SubprocessError):
         return None
     values = [value.strip() for value in done.stdout.strip().split(",")]
@@ -44,7 +42,7 @@ def ask(device: str) -> Told | None:
 
 
 def _state(values: Sequence[str]) -> DeviceState:
-    clock, memory_clock, temperature, power, busy, used = (_number(v) for v in values[:6])
+    clock, memory_clock, temperature, power, busy, used = (number(v) for v in values[:6])
     return DeviceState(
         clock_mhz=clock,
         memory_clock_mhz=memory_clock,
@@ -55,10 +53,10 @@ def _state(values: Sequence[str]) -> DeviceState:
     )
 
 
-def _number(text: str) -> float | None:
-    """'[N/A]' and '[Not Supported]' are none."""
+def number(text: str, below: float = 1e9) -> float | None:
+    """Return the number; '[N/A]' and '[Not Supported]' are none."""
     try:
         found = float(text)
     except ValueError:
         return None
-    return found if 0 <= found < 1e9 else None
+    return found if 0 <= found < below else None

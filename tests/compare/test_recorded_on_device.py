@@ -9,7 +9,16 @@ import pytest
 
 from fusescope.analysis.compare import Comparison, compare
 from fusescope.analysis.compare.side import side_of_variant
-from fusescope.analysis.experiment import DeviceFacts, DeviceState, Experiment
+from fusescope.analysis.experiment import (
+    Bandwidth,
+    DeviceFacts,
+    DeviceState,
+    Experiment,
+    ProductPeak,
+    Spread,
+)
+from fusescope.analysis.metrics.utilisation import main_type
+from fusescope.analysis.quantity import Quantity
 from fusescope.analysis.readers import read
 from fusescope.analysis.readers.input.source import Source
 from fusescope.analysis.report.html import report_html
@@ -24,6 +33,16 @@ SETTINGS = {
     "provider": "CUDA", "device": "NVIDIA H100", "kernel_times": "device",
     "device_allocated_bytes": 50_000_000, "device_reserved_bytes": 64_000_000,
 }  # fmt: skip
+
+
+MEASURED = msgspec.structs.replace(
+    H100,
+    products=(
+        ProductPeak("float32", 5e13, 4096, Spread(4e13, 4.5e13)),
+        ProductPeak("bfloat16", 7e14, 8192, Spread(6e14, 6.5e14)),
+    ),
+    bandwidth=Bandwidth(None, 3e12, Spread(2.8e12, 2.9e12), 3 * 2**28),
+)
 
 
 def compared(device: DeviceFacts = H100, **changes: Any) -> Comparison:
@@ -91,3 +110,23 @@ def test_a_report_names_the_device_its_driver_and_its_clocks() -> None:
     page = report_html(compared())
     for text in ("NVIDIA H100 (cuda)", "570.86, CUDA 13.0", "1755 – 1980 MHz", "41 – 52 °C"):
         assert text in page
+
+
+def test_peaks_of_the_device_that_were_measured_are_its_roofs() -> None:
+    """By data type; those of the processor are not, whatever the record has of them."""
+    comparison = compared(MEASURED)
+    of_type = main_type(comparison.baseline.trace)
+    for roofs in comparison.roofs:
+        assert roofs.tops.by_type == {"float32": 5e13, "bfloat16": 7e14}
+        assert roofs.bandwidth == Quantity(3e12, "byte/s", "measured")
+        assert roofs.peak.value == (5e13 if of_type == "float32" else None)
+        assert roofs.device is None and roofs.caches == ()
+    without = compared()
+    assert without.roofs[0].tops.by_type is None and without.roofs[0].bandwidth.value is None
+
+
+def test_a_report_has_the_peaks_of_the_device() -> None:
+    page = report_html(compared(MEASURED))
+    assert "matrix product peak of the device, bfloat16" in page
+    assert "700 TFLOP/s, measured with 8192 × 8192 matrices" in page.replace("\u202f", " ")
+    assert "bandwidth of the device's memory".replace("'", "&#39;") in page

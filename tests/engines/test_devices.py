@@ -40,8 +40,8 @@ def used(kind, count, error=None):
 """
 
 
-def told(expression: str) -> Any:
-    done = in_torchs_python("-c", f"{_HEAD}\nprint(json.dumps({expression}))")
+def told(expression: str, head: str = "") -> Any:
+    done = in_torchs_python("-c", f"{_HEAD}\n{head}\nprint(json.dumps({expression}))")
     assert not done.returncode, done.stderr[-1000:]
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -53,6 +53,21 @@ def test_the_processor_is_a_device() -> None:
     ]  # fmt: skip
     assert told(f"[len({device}.profiled()), d.facts().kind, d.state()]") == [1, "cpu", None]
     assert told(f"{device}.emptied_caches().nbytes") == 256 * 2**20
+
+
+def test_peaks_are_the_best_of_repetitions_for_each_data_type() -> None:
+    """With the processor as the device, which has no TF32: 2 n³ operations, 3 vectors."""
+    head = "from fusescope.collectors.torch import peaks; d = devices.found(Placement())"
+    found = told(
+        "[[[p.data_type, p.n, p.flops_per_s, p.spread.low, p.spread.high] for p in "
+        "peaks.products(d, (16, 64))], (b := peaks.bandwidth(d, 2**16)).level, "
+        "b.working_set_bytes, b.bytes_per_s, b.spread.low]",
+        head,
+    )
+    assert [kind for kind, *_ in found[0]] == ["float32", "bfloat16", "float16"]
+    for _, n, best, low, high in found[0]:
+        assert n in (16, 64) and 0 < low <= high <= best
+    assert found[1:3] == [None, 3 * 2**16] and 0 < found[4] <= found[3]
 
 
 @pytest.mark.parametrize("kind", ["cuda", "rocm", "xpu", "mps", "npu"])

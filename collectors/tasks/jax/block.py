@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jax
 
+from fusescope.collectors.jax import devices
 from fusescope.collectors.jax.session import JaxSession, prepare_process
 from fusescope.collectors.recording.blocks import plan_block
 from fusescope.collectors.variants import file_name
@@ -24,8 +25,14 @@ def run(job: Job) -> BlockMeasured:
     def opened(lane: Lane) -> Runs:
         return JaxSession(job.settings, lane.variant)
 
-    runs = interleaved(plan.creation, plan.rounds, job.warmup_rounds, opened)
-    return BlockMeasured(lanes=runs, profiles=_profiled(job))
+    device = devices.chosen(job.settings.placement)
+    with device.failing():
+        before = device.state()
+        runs = interleaved(
+            plan.creation, plan.rounds, job.warmup_rounds, opened, settles=not device.is_cpu
+        )
+        states = [state for state in (before, device.state()) if state is not None]
+        return BlockMeasured(lanes=runs, profiles=_profiled(job), states=states)
 
 
 def _profiled(job: Job) -> list[ProfiledRuns]:

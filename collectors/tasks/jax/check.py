@@ -10,7 +10,7 @@ import msgspec
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.graph import graph_json
 from fusescope.collectors.errors.engine import clean
-from fusescope.collectors.jax import internals
+from fusescope.collectors.jax import devices, internals
 from fusescope.collectors.jax.session import JaxSession, prepare_process
 from fusescope.collectors.jax.variant_graph import VariantGraph, graph_of
 from fusescope.collectors.models.array import Array
@@ -21,12 +21,18 @@ from fusescope.collectors.workers.alone import last_of_runs_ns
 from fusescope.collectors.workers.jobs import Checked
 from fusescope.collectors.workers.jobs import CheckJob as Job
 from fusescope.collectors.workers.memory import PeakMemory
-from fusescope.collectors.workers.placement import AS_IT_IS
+
+_NOT_FOLLOWED = "programs of JAX for a device are not evaluated operator by operator"
 
 
 def run(job: Job) -> Checked:
     """Measures and writes as the job says. A graph that cannot be had is not a failure."""
     prepare_process(job.settings)
+    with devices.chosen(job.settings.placement).failing():
+        return _checked(job)
+
+
+def _checked(job: Job) -> Checked:
     memory = PeakMemory.start()
     session = JaxSession(job.settings, job.variant)
     run_ns = last_of_runs_ns(session.run)
@@ -38,6 +44,7 @@ def run(job: Job) -> Checked:
         **session.settings,
         **internals.settings(),
         "peak_memory_from": memory.source,
+        **session.device.peaks(),
         "compile_s": round(session.compile_ns / 1e9, 3) if job.variant != "eager" else 0.0,
     }
     made, problem = _graph(job, session)
@@ -70,12 +77,16 @@ def _from_own_types(
     they were not."""
     if not job.settings.placement.dtype:
         return None
-    unconverted = msgspec.structs.replace(job.settings, placement=AS_IT_IS)
+    unconverted = msgspec.structs.replace(
+        job.settings, placement=msgspec.structs.replace(job.settings.placement, dtype="")
+    )
     return difference_of(JaxSession(unconverted, "eager").outputs(), outputs)
 
 
 def _graph(job: Job, session: JaxSession) -> tuple[VariantGraph | None, str | None]:
     """What ran, or why it is not known."""
+    if not session.device.is_cpu:
+        return None, _NOT_FOLLOWED
     folder = Path(job.graph).with_suffix(".parts")
     folder.mkdir(parents=True, exist_ok=True)
     try:

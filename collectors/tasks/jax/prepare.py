@@ -7,7 +7,7 @@ from pathlib import Path
 import jax
 
 from fusescope.analysis.graph import graph_json
-from fusescope.collectors.jax import models
+from fusescope.collectors.jax import devices, models
 from fusescope.collectors.jax.equations import trace
 from fusescope.collectors.models.facts import InputFacts
 from fusescope.collectors.workers.jobs import Prepared
@@ -17,6 +17,7 @@ from fusescope.collectors.workers.jobs import PrepareJob as Job
 def run(job: Job) -> Prepared:
     """Writes graph.json into the job's folder. Raises FuseScopeError for what returns no model, or
     one that cannot be traced."""
+    devices.prefer(job.placement)
     loaded = models.load(job.model, job.placement)
     graph = trace(loaded).graph
     file = Path(job.folder) / "graph.json"

@@ -22,7 +22,7 @@ DevicesError = Literal[
     "variant_of_devices",
 ]
 _OTHER_BUILD = Message(
-    "Name an environment whose PyTorch has it with `fusescope runtimes use torch --python …`, or "
+    "Name an environment that has it with `fusescope runtimes use {engine:name} --python …`, or "
     "leave --device out."
 )
 DEVICES: Mapping[DevicesError, ErrorText] = {
@@ -40,14 +40,14 @@ DEVICES: Mapping[DevicesError, ErrorText] = {
         ),
     ),
     "device_not_in_build": ErrorText(
-        Message("This PyTorch {version:name} was built without {device:name}"), _OTHER_BUILD
+        Message("{engine:name} {version:name} was built without {device:name}"), _OTHER_BUILD
     ),
     "device_not_there": ErrorText(
-        Message("There is no device {device:name}: PyTorch sees {count:count} of this kind"),
+        Message("There is no device {device:name}: {engine:name} sees {count:count} of this kind"),
         Message("They are numbered from 0. Variables such as CUDA_VISIBLE_DEVICES hide devices."),
     ),
     "device_not_usable": ErrorText(
-        Message("PyTorch cannot use {device:name}: {reason:name}"),
+        Message("{engine:name} cannot use {device:name}: {reason:name}"),
         Message("Check that the driver is installed and that your user may open the device."),
     ),
     "device_out_of_memory": ErrorText(
