@@ -19,8 +19,8 @@ from torch.profiler import ProfilerActivity, profile, record_function
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from fusescope.collectors.torch.calls import BETWEEN, Call, Watch, operator
+from fusescope.collectors.torch.given.training import BACKWARD, OPTIMIZER, Training
 from fusescope.collectors.torch.loaded import Loaded
-from fusescope.collectors.torch.training import BACKWARD, OPTIMIZER, Training
 
 _MARK = "fusescope::dispatched"
 

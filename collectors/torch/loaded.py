@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from fusescope.collectors.torch.training import Training
+from fusescope.collectors.torch.given.training import Training
 from fusescope.collectors.torch.translated.network import Network
 from fusescope.collectors.torch.trees import tensors_of
 

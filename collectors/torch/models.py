@@ -17,11 +17,12 @@ import torch
 
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.text import clean_text
-from fusescope.collectors.torch import arguments, devices, networks, training
-from fusescope.collectors.torch.arguments import Arguments
+from fusescope.collectors.torch import devices, networks
+from fusescope.collectors.torch.given import arguments, training
+from fusescope.collectors.torch.given.arguments import Arguments
+from fusescope.collectors.torch.given.training import Described, Training
 from fusescope.collectors.torch.loaded import Loaded
 from fusescope.collectors.torch.names import PREFIX
-from fusescope.collectors.torch.training import Described, Training
 from fusescope.collectors.torch.translated import network
 from fusescope.collectors.torch.trees import leaves_of, moved, tensors_of
 from fusescope.collectors.workers.drawn import GivenInput

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fusescope.analysis.errors import FuseScopeError
-from fusescope.collectors.torch.training import Described, Training, described, train
+from fusescope.collectors.torch.given.training import Described, Training, described, train
 
 
 class Tensor:
