@@ -77,8 +77,9 @@ def has_more_inputs(before: str, after: str) -> bool:
 def without_out_tensors(own: Sequence[str], others: Sequence[str]) -> list[str]:
     """Return the input tensors of one side's operators, those that have one tensor more at their
     end than those of the other side as these: compiled code hands PyTorch's operators the tensor
-    that they write into. None changes that the other side has as it is, whose shorter form its own
-    side has, too, or beside another one that would become the same."""
+    that they write into, and folding may give a product a bias. None changes that the other side
+    has as it is, whose shorter form its own side has, too, or beside another one that would become
+    the same."""
     own_texts, other_texts = set(own), set(others)
     shorter = {text: text.rpartition("; ")[0] for text in own_texts - other_texts}
     becomes = {

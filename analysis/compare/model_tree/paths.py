@@ -99,12 +99,12 @@ def located(*traces: Trace) -> tuple[Levels, tuple[Located, ...]]:
     return levels, tuple(map(Located, traces, completed))
 
 
-def operator_steps(trace: Trace, levels: Levels, shapes: Sequence[str]) -> list[tuple[Step, ...]]:
+def operator_steps(trace: Trace, levels: Levels) -> list[tuple[Step, ...]]:
     """Return the steps below modules of each operator of a trace: the operator of the framework
-    that launched it, else its op type, then its `shapes`, '' where the file has none of it."""
-    columns = (trace.texts(column) for column in ("launched_by", "op_type", "name"))
+    that launched it, else its op type, then its shapes, '' where the file has none of it."""
+    columns = (trace.texts(column) for column in ("launched_by", "op_type", "name", "inputs"))
     found: list[tuple[Step, ...]] = []
-    for launcher, op_type, name, inputs in zip(*columns, shapes, strict=True):
+    for launcher, op_type, name, inputs in zip(*columns, strict=True):
         is_launched = levels.operators and _OPERATOR.match(launcher)
         head: Step = ("operator", launcher) if is_launched else ("op_type", op_type or name)
         found.append((head, ("shapes", inputs)) if levels.shapes else (head,))

@@ -203,14 +203,29 @@ def _communicates(located: Located, units: Units) -> bool:
 def _whole(sides: Sequence[tuple[Located, Units]], levels: Levels) -> _Part:
     """Return the calls of the units of all sides, by their place."""
     whole = _Part()
-    inputs = [side.trace.texts("inputs") for side, _ in sides]
-    for number, (side, units) in enumerate(sides):
-        # Without what is written into, an operator has the same shapes on both sides.
-        shapes = without_out_tensors(inputs[number], inputs[-1 - number])
-        below = operator_steps(side.trace, levels, shapes)
+    steps = [operator_steps(side.trace, levels) for side, _ in sides]
+    if levels.shapes:
+        steps = [
+            _without_out_tensors(own, other) for own, other in zip(steps, steps[::-1], strict=True)
+        ]
+    for number, ((side, units), below) in enumerate(zip(sides, steps, strict=True)):
         _add(whole, number, side, units.unit_of != OUTSIDE, levels, below)
     whole.add_up()
     return whole
+
+
+def _without_out_tensors(
+    own: Sequence[tuple[Step, ...]], others: Sequence[tuple[Step, ...]]
+) -> list[tuple[Step, ...]]:
+    """Return the steps of one side's operators, which end with shapes, those of an operator that
+    the other side runs without its last tensor without that one."""
+    texts, other_texts = (
+        ["\0".join(name for _, name in of) for of in side] for side in (own, others)
+    )
+    return [
+        (*of[:-1], ("shapes", text.rpartition("\0")[2]))
+        for of, text in zip(own, without_out_tensors(texts, other_texts), strict=True)
+    ]
 
 
 _Rank = Callable[[Node], tuple[bool, float, float]]

@@ -229,6 +229,13 @@ def test_one_more_input_makes_another_row_where_it_may_be_another_operator() -> 
     before = products((NARROW, 90), (WIDE, 7))
     runs_both = products(((*NARROW, OUT), 80), (NARROW, 6), (WIDE, 6))
     assert len(grown(before, runs_both).roots[0].children) == 3
+    other_name = trace_of(
+        [
+            Launch(("Net_0",), "aten::baddbmm", (*NARROW, OUT), 80),
+            Launch(("Net_0",), "aten::bmm", WIDE, 6),
+        ]
+    )
+    assert len(named(grown(before, other_name), f"{BMM_NARROW}; float32[8,64,64]").steps) == 2
     two_lead_there = products(((*NARROW, OUT), 80), ((*NARROW, OTHER_OUT), 6), (WIDE, 6))
     assert len(grown(before, two_lead_there).roots[0].children) == 4
 
@@ -435,7 +442,7 @@ def test_an_operator_that_runs_in_place_keeps_its_name() -> None:
         operators_frame(operator=[0, 1], name=names, op_type=names),
         calls_frame(operator=[0, 1], run=[0, 0], dur_ns=[1, 1]),
     )
-    steps = operator_steps(trace, Levels("", False, False, False), ["", ""])
+    steps = operator_steps(trace, Levels("", False, False, False))
     assert steps == [
         (("op_type", "aten::resize_"),),
         (("op_type", "aten::as_strided"),),
