@@ -53,12 +53,7 @@ def compare(
     given = (baseline, candidate)
     for side in given:
         check_whole(side.trace, side.label)
-    baseline, candidate = (
-        with_entered_runs(side, runs) for side, runs in zip(given, assumptions.runs, strict=True)
-    )
-    entered = (baseline is not given[0], candidate is not given[1])
-    if not any(entered):
-        baseline, candidate = with_shared_runs(baseline, candidate, assumptions.work)
+    (baseline, candidate), entered = with_runs_of_both(given, assumptions)
     baseline, candidate = (
         replace(side, trace=with_launchers(side.trace)) for side in (baseline, candidate)
     )
@@ -150,6 +145,20 @@ def compare(
         assumptions=assumptions,
         explained=explained,
     )
+
+
+def with_runs_of_both(
+    given: tuple[Side, Side], assumptions: Assumptions
+) -> tuple[tuple[Side, Side], tuple[bool, bool]]:
+    """Return both sides with the runs that they are compared by: those that were entered, else
+    units of the work that both do; and which sides have entered ones."""
+    baseline, candidate = (
+        with_entered_runs(side, runs) for side, runs in zip(given, assumptions.runs, strict=True)
+    )
+    entered = (baseline is not given[0], candidate is not given[1])
+    if any(entered):
+        return (baseline, candidate), entered
+    return with_shared_runs(baseline, candidate, assumptions.work), entered
 
 
 def _with_names_by_order(baseline: Side, candidate: Side) -> tuple[Side, Side]:

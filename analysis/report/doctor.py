@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from fusescope.analysis.compare import with_runs_of_both
 from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.side import Side
 from fusescope.analysis.doctor import examine
@@ -40,19 +41,20 @@ def facts_of(sides: Iterable[Side]) -> tuple[FileFacts, ...]:
 
 
 def files_of(comparison: Comparison) -> dict[Trace | Experiment, Side]:
-    """Return the files of a comparison as they were read, with their sides, one where both are the
-    same. The notes are those of the comparison, which knows more names of kernels; what it takes
-    from the other file to compare operators is in neither."""
+    """Return the files of a comparison as they were read, by the runs that are compared, with their
+    sides, one where both are the same. The notes are those of the comparison, which knows more
+    names of kernels; what it takes from the other file to compare operators is in neither."""
     files: dict[Trace | Experiment, Side] = {}
-    for given, compared in zip(
-        comparison.given, (comparison.baseline, comparison.candidate), strict=True
-    ):
-        files.setdefault(given.experiment or given.trace, compared)
-    return {
-        file if isinstance(file, Experiment)
-        else replace(file, diagnostics=side.trace.diagnostics): side
-        for file, side in files.items()
-    }  # fmt: skip
+    known: set[Trace | Experiment] = set()
+    by_runs, _ = with_runs_of_both(comparison.given, comparison.assumptions)
+    compared = (comparison.baseline, comparison.candidate)
+    for given, side, shown in zip(comparison.given, by_runs, compared, strict=True):
+        value = given.experiment or given.trace
+        if value not in known:
+            notes = shown.trace.diagnostics
+            files[given.experiment or replace(side.trace, diagnostics=notes)] = shown
+        known.add(value)
+    return files
 
 
 def _facts(files: Mapping[Trace | Experiment, Side]) -> tuple[FileFacts, ...]:
