@@ -117,6 +117,7 @@ def test_kernels_of_other_names_are_known_by_the_name_of_what_launched_them() ->
     change = Change("replaced", 5, 1, ("aten::conv2d",), before, after, evidence="named")
     launcher = "the name of the operator that launched the kernels, which both files have"
     assert known_by(change, on_device=True) == launcher
+    assert known_by(replace(change, after=(*before, *after)), on_device=True) == launcher
     assert known_by(replace(change, after=before), on_device=True) == "names that both files have"
     assert known_by(change, on_device=False) == "names that both files have"
 

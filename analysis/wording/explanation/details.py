@@ -109,7 +109,7 @@ def known_by(change: Change, *, on_device: bool) -> str:
         return _IDLE[bool(change.host)].text()
     if change.code == "clocks":
         return _CLOCKS.text()
-    has_others = {each.name for each in change.before}.isdisjoint(e.name for e in change.after)
+    has_others = {each.name for each in change.before} != {each.name for each in change.after}
     if change.evidence == "named" and on_device and has_others and change.before:
         return _LAUNCHER.text()
     return (_EVIDENCE if on_device else _OF_OPERATORS)[change.evidence].text()
