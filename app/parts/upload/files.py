@@ -219,7 +219,9 @@ def _fates_box(fates: Sequence[Fate]) -> DeltaGenerator:
     read = [fate for fate in fates if _is_whole(fate)]
     if read and has_nothing_to_heed():
         told = _READ.text(n=len(read))
-        return st.popover(told, icon=":material/check_circle:", type="tertiary", key="fates")
+        return st.popover(
+            told, icon=":material/check_circle:", type="tertiary", width="stretch", key="fates"
+        )
     # Many files would push the page far down: they scroll.
     many = len(fates) > _MANY_FATES
     return st.container(border=True, height=_FATES_HEIGHT if many else "content")
