@@ -179,7 +179,7 @@ def main_type(trace: Trace) -> str | None:
 
 def _types_or_names(operators: pd.DataFrame) -> pd.Series:
     """Return `number_types`, of rows without inputs what their names say."""
-    named = operators["name"].astype("object").map(type_in_name)
+    named = operators["name"].astype("object").map(type_in_name, na_action="ignore")
     types = number_types(operators)
     return types.where(types.notna() | operators["inputs"].notna(), named)
 

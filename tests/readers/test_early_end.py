@@ -6,6 +6,7 @@ import gzip
 import json
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from fusescope.analysis.advice import Subject, findings
@@ -200,7 +201,7 @@ def test_every_process_of_a_file_that_ends_early_does() -> None:
     meta = replace(whole.meta, format="kineto")  # which proves no run to be complete
     other = replace(whole, meta=meta)
     cut = replace(other, diagnostics=(Diagnostic("warning", "cut_short"),), others=(other,))
-    reader = replace(miniatures.FORMATS[0], read=lambda source: cut)
+    reader = msgspec.structs.replace(miniatures.FORMATS[0], read=lambda source: cut)
     value = read_value(reader, Source("p.json", b"{}"))
     assert isinstance(value, Trace)
     assert [one.ends_early for one in (value, *value.others)] == [True, True]
