@@ -479,7 +479,7 @@ def _is_rounding(side: Side) -> bool:
 
 
 def _training(side: Side) -> Iterator[Diagnostic]:
-    """What a run is that is no inference."""
+    """Yield a note where a run of a recording is a training step, not an inference."""
     parts = side.variant.settings.get("training_step") if side.variant else None
     if isinstance(parts, str):
         yield _note("info", "training_step", parts=clean_text(parts))

@@ -49,10 +49,11 @@ def launch_latency(trace: Trace) -> LaunchLatency | None:
 
 
 def _kernels_of_runs(trace: Trace) -> np.ndarray:
-    """Return which calls are no copies and in a run that counts; of a trace without runs, any."""
+    """Return which calls are kernels, not copies, of a run that counts; of a trace without runs,
+    all kernels."""
     operators, runs = trace.calls["operator"].to_numpy(), trace.calls["run"]
-    found: np.ndarray = ~copies_of(trace)[operators]
+    is_counted: np.ndarray = ~copies_of(trace)[operators]
     if not trace.profiled_runs.empty:
         counted = list(steady_runs(trace).runs)
-        found = found & np.isin(runs.to_numpy("int64", na_value=-1), counted)
-    return found
+        is_counted = is_counted & np.isin(runs.to_numpy("int64", na_value=-1), counted)
+    return is_counted

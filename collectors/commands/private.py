@@ -12,7 +12,7 @@ _NAMES = (
     r"|(?:^|_)(?:pass|pwd|auth|authorization|bearer|cookie)$"
 )
 _SECRET = re.compile(_NAMES + r"|(?:^|_)keys?$")
-_IN_OUTPUT = re.compile(_NAMES.replace("token(?!i[sz])", "token$"))  # "missing key: x" is no secret
+_IN_OUTPUT = re.compile(_NAMES.replace("token(?!i[sz])", "token$"))  # "missing key: x" is an error
 _COUNTED = re.compile(r"tokens?_|tokens$|keys$")  # --max-tokens 128, --token-budget 64
 _COUNT = re.compile(r"[\d.]{1,9}[kKmM]?")
 _SWITCH = re.compile(r"\d?|true|false|yes|no|on|off|none|auto|bearer|basic", re.IGNORECASE)

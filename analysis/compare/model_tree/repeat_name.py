@@ -10,8 +10,8 @@ _NAME = re.compile(r"(\d+)(?:~(\d+)-(\d+))?(\+?)(?::(\d+))?")
 
 @dataclass(frozen=True)
 class RepeatName:
-    """What tells a repeat from others: how many `kernels` the copies have by which it was found,
-    the `fewest` and the `most` of one, whether `copies` or fills of memory are among them, and its
+    """A repeat, by how many `kernels` the copies have that repeat in order, the
+    `fewest` and the `most` of one, whether `copies` or fills of memory are among them, and its
     `number` of several of which all this is the same, from 1; 0 of the only one."""
 
     kernels: int

@@ -340,7 +340,7 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
         Message("Leave it out of --variants."),
     ),
     "torch_training_key": ErrorText(
-        Message("{key:name} is no part of the description of a training step"),
+        Message("{key:name} is not a key of the description of a training step"),
         Message("Its parts are: {known:name}."),
     ),
     "torch_training_no_function": ErrorText(

@@ -47,7 +47,7 @@ def _alone(
         message = of_head if "head" in change.values else of_size
         return message, {**values, "kernels": _by_class(kernels), "size": change.values["size"]}
     copies = sum(kernel.is_copy for kernel in kernels)
-    if copies and unit.on_device:  # which are no kernels among the figures
+    if copies and unit.on_device:  # the figures count them apart from kernels
         beside = _WITH_COPIES[messages[0] is _ADDED_HEAD, copies == len(kernels)]
         anywhere, before_each = beside
     if each is None or change.where[-1] in {kernel.name for kernel in kernels}:
