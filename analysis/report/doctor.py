@@ -11,6 +11,7 @@ from fusescope.analysis.compare.side import Side
 from fusescope.analysis.doctor import examine
 from fusescope.analysis.experiment import Experiment
 from fusescope.analysis.messages import paragraph, say
+from fusescope.analysis.metrics.memo import once
 from fusescope.analysis.trace import Trace
 from fusescope.analysis.wording import doctor as words
 
@@ -40,6 +41,7 @@ def facts_of(sides: Iterable[Side]) -> tuple[FileFacts, ...]:
     return _facts({side.experiment or side.trace: side for side in sides})
 
 
+@once
 def files_of(comparison: Comparison) -> dict[Trace | Experiment, Side]:
     """Return the files of a comparison as they were read, by the runs that are compared, with their
     sides, one where both are the same. The notes are those of the comparison, which knows more

@@ -7,7 +7,7 @@ from pathlib import Path
 from fusescope.analysis.compare import compare
 from fusescope.analysis.compare.side import side_of_trace
 from fusescope.analysis.readers import read_path
-from fusescope.analysis.report.doctor import facts_of, file_facts
+from fusescope.analysis.report.doctor import facts_of, file_facts, files_of
 from fusescope.analysis.trace import Trace
 from tests.step_traces import Kernel, steps_of
 
@@ -22,6 +22,7 @@ def test_what_a_file_contains_does_not_depend_on_the_other_file() -> None:
     assert comparison.baseline.trace.operators["members"].notna().any()
     assert not sides[0].trace.operators["members"].notna().any()
     assert file_facts(comparison) == facts_of(sides)
+    assert [*files_of(comparison)] == [*files_of(comparison)], "a page keeps what it examined"
     assert [facts.has.count("inside fused ones") for facts in file_facts(comparison)] == [0, 1]
 
 
